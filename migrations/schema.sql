@@ -504,6 +504,15 @@ END))
 );
 CREATE INDEX text_responses_by_expiry ON text_responses USING btree (expires_at);
 
+CREATE TABLE upstream_settings (
+  name text NOT NULL,
+  secret_ciphertext bytea,
+  base_url text,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT upstream_settings_pkey PRIMARY KEY (name),
+  CONSTRAINT upstream_settings_check CHECK (((secret_ciphertext IS NOT NULL) OR (base_url IS NOT NULL)))
+);
+
 CREATE TABLE upstream_slots (
   upstream text NOT NULL,
   task_id text NOT NULL,

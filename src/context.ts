@@ -7,6 +7,7 @@ import { createArchivingSlots, createVideoArchivingSlots } from './generation/ar
 import { createFrameDecoders } from './generation/frame-decoders.ts';
 import { createInputFetches } from './generation/input-fetches.ts';
 import { createStopSlots } from './generation/stop-slots.ts';
+import { createSecretCipher } from './accounts/secret-cipher.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
@@ -38,7 +39,7 @@ import { requestWork } from './tasks/outbox/outbox.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
-import { createSecretSource } from './upstreams/secrets.ts';
+import { createUpstreamSettings } from './upstreams/upstream-settings.ts';
 import { createUpstreams } from './upstreams/upstreams.ts';
 
 /** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` test whether it can be. */
@@ -54,6 +55,8 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     onKilled: (reason) => metrics.media.inspectionKilled(reason),
   });
   const stalledAccounts = createStalledRows();
+  const cipher = createSecretCipher(config.encryptionKey, ...config.encryptionKeyFallbacks);
+  const upstreamSettings = createUpstreamSettings({ environment: config.upstreams, database, cipher, logger });
   const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
   return {
     config,
@@ -78,6 +81,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     }),
     definitions: createPinnedDefinitions(database),
     webhookKeys: createWebhookKeys(config.encryptionKey, ...config.encryptionKeyFallbacks),
+    upstreamSettings,
     egressPolicy,
     egress,
     inspector,
@@ -85,6 +89,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
     clock,
     now: () => clock.now(),
     async close() {
+      await upstreamSettings.close();
       await clock.close();
       await tracing.close();
       await inspector.close();
@@ -137,7 +142,7 @@ export function createActivityContext(
         signingKey: config.urls.signingKey,
         signingKeyFallbacks: config.urls.signingKeyFallbacks,
       }),
-      providers: createProviders(pool, { secrets: createSecretSource(config.upstreamSecrets), logger }),
+      providers: createProviders(pool, { secrets: foundation.upstreamSettings, logger }),
       inputFetches: createInputFetches(foundation.metrics.shares),
       archivingSlots: createArchivingSlots(foundation.metrics.shares),
       videoArchivingSlots: createVideoArchivingSlots(foundation.metrics.shares),

@@ -1,5 +1,5 @@
 /**
- * Encrypts the secrets that are stored (AES-256-GCM, bound to their account), and decrypts them with the current key
+ * Encrypts the secrets that are stored (AES-256-GCM, bound to their owner: an account, or an upstream), and decrypts them with the current key
  * or one of its fallbacks, so that `ENCRYPTION_KEY` can be rotated while processes with the old one and the new one
  * run.
  *
@@ -20,12 +20,12 @@ export class WrongEncryptionKeyError extends DarkroomError {
 }
 
 export interface SecretCipher {
-  encrypt(accountId: string, secret: string): Buffer;
+  encrypt(owner: string, secret: string): Buffer;
   /**
    * @returns the secret, and whether the current key decrypts it and not only a fallback.
    * @throws {WrongEncryptionKeyError} no key does.
    */
-  decrypt(accountId: string, encrypted: Buffer): { readonly secret: string; readonly isCurrent: boolean };
+  decrypt(owner: string, encrypted: Buffer): { readonly secret: string; readonly isCurrent: boolean };
 }
 
 /** @param encryptionKey of the configuration; keys of the cipher are derived from it and the fallbacks. */
@@ -33,18 +33,18 @@ export function createSecretCipher(encryptionKey: string, ...fallbacks: readonly
   const current = deriveKey(encryptionKey);
   const keys = [current, ...fallbacks.map(deriveKey)];
   return {
-    encrypt(accountId, secret) {
+    encrypt(owner, secret) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', current, iv);
-      cipher.setAAD(Buffer.from(accountId));
+      cipher.setAAD(Buffer.from(owner));
       const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), ciphertext]);
     },
-    decrypt(accountId, encrypted) {
+    decrypt(owner, encrypted) {
       let cause: unknown;
       for (const key of keys) {
         const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, IV_BYTES));
-        decipher.setAAD(Buffer.from(accountId));
+        decipher.setAAD(Buffer.from(owner));
         decipher.setAuthTag(encrypted.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
         const decrypted = decipher.update(encrypted.subarray(IV_BYTES + TAG_BYTES));
         try {
@@ -55,7 +55,7 @@ export function createSecretCipher(encryptionKey: string, ...fallbacks: readonly
         }
       }
       throw new WrongEncryptionKeyError(
-        `neither ENCRYPTION_KEY nor ENCRYPTION_KEY_FALLBACKS has the key that the signing secret of ${accountId} was encrypted with`,
+        `neither ENCRYPTION_KEY nor ENCRYPTION_KEY_FALLBACKS has the key that the stored secret of ${owner} was encrypted with`,
         { cause },
       );
     },

@@ -1,9 +1,10 @@
 /**
- * All stored secrets at once: which keys decrypt them, and reencrypting those that need a fallback. Each row is changed
+ * All stored secrets at once, those that sign callbacks and the credentials of upstreams: which keys decrypt them, and reencrypting those that need a fallback. Each row is changed
  * by itself and only if it is still what was read, so that this can be interrupted, repeated, and run at the same time
  * as processes that replace secrets at the same moment.
  */
 import type { Database, Statement } from '../database/database.ts';
+import { ownerOf, readStoredSettings, reencryptSetting } from './stored-upstream-settings.ts';
 import { WrongEncryptionKeyError } from './secret-cipher.ts';
 import type { SecretCipher } from './secret-cipher.ts';
 
@@ -18,6 +19,8 @@ export interface SecretCounts {
   readonly undecryptable: number;
   /** Accounts of those, twenty at most. */
   readonly undecryptableAccounts: readonly string[];
+  /** Upstreams of those. */
+  readonly undecryptableUpstreams: readonly string[];
 }
 
 interface Row {
@@ -53,6 +56,7 @@ const MOST_ACCOUNTS_NAMED = 20;
 export async function sampleSecrets(database: Database, cipher: SecretCipher): Promise<SecretCounts> {
   const tally = new Tally(cipher);
   for (const row of await database.query<Row>(selectSample, [SAMPLE_ROWS])) tally.add(row);
+  await tally.addUpstreams(database);
   return tally.counts();
 }
 
@@ -63,6 +67,7 @@ export async function countSecrets(database: Database, cipher: SecretCipher, bat
     for (const row of rows) tally.add(row);
     return Promise.resolve();
   });
+  await tally.addUpstreams(database);
   return tally.counts();
 }
 
@@ -89,6 +94,16 @@ export async function reencryptSecrets(
     seen += rows.length;
     onProgress({ seen, reencrypted });
   });
+  for (const { name, encrypted } of await readStoredSettings(database)) {
+    if (encrypted === null) continue;
+    seen++;
+    const owner = ownerOf(name);
+    const found = tryDecrypt(cipher, { accountId: owner, encrypted });
+    if (found === undefined || found.isCurrent) continue;
+    const isReplaced = await reencryptSetting(database, { name, encrypted }, cipher.encrypt(owner, found.secret));
+    if (isReplaced) reencrypted++;
+    onProgress({ seen, reencrypted });
+  }
   return reencrypted;
 }
 
@@ -118,6 +133,7 @@ function tryDecrypt(cipher: SecretCipher, { accountId, encrypted }: Omit<Row, 'i
 class Tally {
   readonly #cipher: SecretCipher;
   readonly #undecryptableAccounts = new Set<string>();
+  readonly #undecryptableUpstreams: string[] = [];
   #current = 0;
   #fallback = 0;
   #undecryptable = 0;
@@ -127,13 +143,24 @@ class Tally {
   }
 
   add(row: Row): void {
+    if (this.#count(row)) return;
+    if (this.#undecryptableAccounts.size < MOST_ACCOUNTS_NAMED) this.#undecryptableAccounts.add(row.accountId);
+  }
+
+  async addUpstreams(database: Database): Promise<void> {
+    for (const { name, encrypted } of await readStoredSettings(database)) {
+      if (encrypted === null || this.#count({ accountId: ownerOf(name), encrypted })) continue;
+      this.#undecryptableUpstreams.push(name);
+    }
+  }
+
+  /** @returns whether a key decrypts it. */
+  #count(row: Omit<Row, 'id'>): boolean {
     const found = tryDecrypt(this.#cipher, row);
     if (found?.isCurrent === true) this.#current++;
     else if (found !== undefined) this.#fallback++;
-    else {
-      this.#undecryptable++;
-      if (this.#undecryptableAccounts.size < MOST_ACCOUNTS_NAMED) this.#undecryptableAccounts.add(row.accountId);
-    }
+    else this.#undecryptable++;
+    return found !== undefined;
   }
 
   counts(): SecretCounts {
@@ -143,6 +170,7 @@ class Tally {
       fallback: this.#fallback,
       undecryptable: this.#undecryptable,
       undecryptableAccounts: [...this.#undecryptableAccounts],
+      undecryptableUpstreams: this.#undecryptableUpstreams,
     };
   }
 }

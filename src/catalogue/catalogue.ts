@@ -6,6 +6,7 @@
 import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import type { ModelFileError } from './model-files.ts';
+import type { OfferedProvider } from './offer.ts';
 import { pricedFields } from './price.ts';
 import { compileCheck, compileViolation, compileViolations } from '../schema/schema-validation.ts';
 import type { Check, FindViolation, FindViolations } from '../schema/schema-validation.ts';
@@ -117,6 +118,8 @@ export interface Catalogue {
    */
   resolveText(name: string): TextModelDefinition;
   state(): CatalogueState;
+  /** In the order of their names. */
+  providers(): readonly OfferedProvider[];
 }
 
 type Entry = Pick<ResolvedModel, 'definition' | 'hash' | 'checkInput' | 'checkInputAll' | 'hasPrice'>;
@@ -148,6 +151,7 @@ export function createCatalogue(definitions: readonly CatalogueModel[], now: () 
   return {
     models: definitions,
     state: () => ({ since, rejected: undefined }),
+    providers: () => [],
     available: () => definitions.filter((definition) => !isRetired(definition)),
     find: (name) => texts.get(name) ?? entries.get(splitName(name, entries).base)?.definition,
     resolve(name, route) {

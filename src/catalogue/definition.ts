@@ -5,9 +5,10 @@
  */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
-import type { Static, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Protocol } from './protocol.ts';
+import { PROVIDER_NAME } from './provider-name.ts';
 import { PricingSchema } from '@darkroom/api/tasks/pricing';
 
 export type { LateCancel } from '@darkroom/api/tasks/pricing';
@@ -21,12 +22,13 @@ const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0
 /**
  * An upstream of a route. `id` is what callers read in a task's timeline and what limits are counted by; by default
  * it is the protocol and the host. `concurrency` caps the jobs in progress there at once, over all workers and
- * models: each model that uses the same upstream states it, and the smallest applies. A protocol adds its own fields
- * (protocol.ts).
+ * models: each model that uses the same upstream states it, and the smallest applies. `provider` is the file from which
+ * the other members come (provider-file.ts). A protocol adds its own fields (protocol.ts).
  */
 const UpstreamSchema = Type.Object(
   {
     id: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' })),
+    provider: Type.Optional(Type.String({ pattern: PROVIDER_NAME })),
     protocol: Type.String({ minLength: 1, maxLength: 64 }),
     baseUrl: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' })),
     secret: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' })),
@@ -82,13 +84,17 @@ const ModelDefinitionSchema = Type.Object(
 
 export type ModelDefinition = Static<typeof ModelDefinitionSchema>;
 
-/** The form of a model file in which upstreams can have the fields of these protocols. */
-export function modelDefinitionSchema(protocols: readonly Protocol[]): TSchema {
+/** The form of an upstream with the fields of these protocols. */
+export function upstreamSchema(protocols: readonly Protocol[]): TObject {
   const own = protocols.flatMap(({ fields = {} }) => Object.entries(fields));
   const fields = Object.fromEntries(own.map(([field, schema]) => [field, Type.Optional(schema)]));
-  const upstream = Type.Object({ ...UpstreamSchema.properties, ...fields }, { additionalProperties: false });
+  return Type.Object({ ...UpstreamSchema.properties, ...fields }, { additionalProperties: false });
+}
+
+/** The form of a model file in which upstreams can have the fields of these protocols. */
+export function modelDefinitionSchema(protocols: readonly Protocol[]): TSchema {
   return Type.Object(
-    { ...ModelDefinitionSchema.properties, routes: routesOf(upstream) },
+    { ...ModelDefinitionSchema.properties, routes: routesOf(upstreamSchema(protocols)) },
     { additionalProperties: false },
   );
 }

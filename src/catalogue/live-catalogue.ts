@@ -1,6 +1,6 @@
 /**
  * The catalogue of a running process: its model files are read again when they change, and their new content is
- * adopted. A bad file keeps the model that it had, and blocks no other. Tasks continue under the definitions that
+ * adopted; so are the settings of providers, without which their models are not offered. A bad file keeps the model that it had, and blocks no other. Tasks continue under the definitions that
  * they were accepted with, which are pinned; a new definition is pinned before the first request can name it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,11 +10,20 @@ import type { Catalogue, CatalogueState } from './catalogue.ts';
 import { definitionHash } from './definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
 import { createModelReader } from './load-models.ts';
-import { isSameTexts, readModelTexts, throwProblems } from './model-files.ts';
+import type { ReadModels } from './load-models.ts';
+import { isSameTexts, listModelDirectories, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import type { PinnedDefinitions } from './pinned-definitions.ts';
+import { NO_SETTINGS, createOffer, findMissing, providerNamesOf } from './offer.ts';
+import type { OfferedProvider, ProviderSettings } from './offer.ts';
 import type { Protocol } from './protocol.ts';
 import { watchDirectories } from './watch-directories.ts';
+
+/** The settings of providers in this process. */
+export interface LiveProviderSettings extends ProviderSettings {
+  /** Calls the listener after each change. @returns ends that. */
+  onChange(listener: () => void): () => void;
+}
 
 export interface LiveCatalogue extends Catalogue {
   /** Stops watching the files; a change that is being adopted is still adopted. */
@@ -28,6 +37,8 @@ export interface LiveCatalogueOptions {
   readonly protocols: readonly Protocol[];
   readonly definitions: Pick<PinnedDefinitions, 'pin'>;
   readonly logger: Logger;
+  /** Default: nothing is configured. */
+  readonly settings?: LiveProviderSettings;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Notified of the number of bad files, whenever they have changed. */
@@ -56,6 +67,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     directories,
     protocols,
     definitions,
+    settings = { ...NO_SETTINGS, onChange: () => () => {} },
     logger,
     now,
     onRejected,
@@ -66,8 +78,11 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   let texts = await readModelTexts(directories);
   const first = read(texts);
   throwProblems(first.problems);
-  await definitions.pin(first.definitions);
-  let current = createCatalogue(first.definitions, now);
+  let known = first;
+  const offer = createOffer(settings);
+  const offered = offer(first);
+  await definitions.pin(offered);
+  let current = createCatalogue(offered, now);
   let rejected: CatalogueState['rejected'];
   let isClosed = false;
 
@@ -83,14 +98,25 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     return last;
   }
 
-  async function adopt(next: ModelTexts): Promise<void> {
-    const { definitions: models, problems } = read(next);
+  /** Offers what can be offered of the models that were read last. @returns whether anything has changed. */
+  async function offerKnown(cause: string, isForced = false): Promise<void> {
+    const models = offer(known);
     const changes = changesBetween(current.models, models);
-    const hasChanges = changes.definitions.length > 0 || changes.names.removed.length > 0;
-    if (hasChanges || problems.length === 0) {
-      await definitions.pin(changes.definitions);
-      current = createCatalogue(models, now);
-      logger.info(changes.names, 'catalogue updated from the model files');
+    if (!isForced && changes.definitions.length === 0 && changes.names.removed.length === 0) return;
+    await definitions.pin(changes.definitions);
+    current = createCatalogue(models, now);
+    logger.info(changes.names, `catalogue updated from ${cause}`);
+  }
+
+  async function adopt(next: ModelTexts): Promise<void> {
+    const before = known;
+    known = read(next);
+    const { problems } = known;
+    try {
+      await offerKnown('the model files', problems.length === 0);
+    } catch (error) {
+      known = before;
+      throw error;
     }
     for (const { file, problem, message } of problems) {
       // The terminal of npm start shows the message alone.
@@ -113,25 +139,39 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     }
   }
 
+  /** Offers the models anew after the settings of providers have changed. */
+  async function followSettings(): Promise<void> {
+    try {
+      await offerKnown('the settings of providers');
+      haveSettingsChanged = false;
+    } catch (err) {
+      // The next poll tries again.
+      logger.warn({ err }, 'adopting changed settings of providers failed');
+    }
+  }
+
   let refreshing: Promise<void> | undefined;
   let isHinted = false;
+  let haveSettingsChanged = false;
 
   async function refreshWhileHinted(): Promise<void> {
     while (isHinted && !isClosed) {
       isHinted = false;
+      if (haveSettingsChanged) await followSettings();
       await refresh();
     }
     refreshing = undefined;
   }
 
-  const watching = watchDirectories(
-    directories,
-    () => {
-      isHinted = true;
-      refreshing ??= refreshWhileHinted();
-    },
-    pollMs,
-  );
+  const hint = (): void => {
+    isHinted = true;
+    refreshing ??= refreshWhileHinted();
+  };
+  const watching = watchDirectories(() => listModelDirectories(directories), hint, pollMs);
+  const stopFollowing = settings.onChange(() => {
+    haveSettingsChanged = true;
+    hint();
+  });
 
   return {
     get models() {
@@ -142,12 +182,26 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     resolve: (name, route) => current.resolve(name, route),
     resolveText: (name) => current.resolveText(name),
     state: () => ({ since: current.state().since, rejected }),
+    providers: () => providersOf(known, settings),
     async close() {
       isClosed = true;
+      stopFollowing();
       watching.close();
       await refreshing;
     },
   };
+}
+
+function providersOf({ definitions, providers }: ReadModels, settings: ProviderSettings): readonly OfferedProvider[] {
+  return providers
+    .map((provider) => ({
+      provider,
+      missing: findMissing(provider, settings),
+      models: definitions
+        .filter((definition) => providerNamesOf(definition).has(provider.name))
+        .map(({ name, modality }) => ({ name, modality })),
+    }))
+    .toSorted((one, other) => one.provider.name.localeCompare(other.provider.name));
 }
 
 interface Changes {

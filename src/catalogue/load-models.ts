@@ -3,17 +3,21 @@
  * here, so that no model lacks a price for an input it accepts.
  */
 import path from 'node:path';
-import { DEFAULT_ROUTE, modelDefinitionSchema } from './definition.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { withDefaults } from './input-defaults.ts';
-import { ModelFileError, readModelTexts, throwProblems } from './model-files.ts';
+import { ModelFileError, isProviderFile, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
+import { NO_SETTINGS, createOffer } from './offer.ts';
 import { findUpstreamProblem } from './protocol.ts';
 import type { Protocol } from './protocol.ts';
 import { findPricingProblem } from './price-proof.ts';
+import { mergeProviders, providerFileCheck } from './provider-file.ts';
+import type { ProviderFile } from './provider-file.ts';
 import { worstCaseCost } from './price.ts';
 import { compileCheck } from '../schema/schema-validation.ts';
-import { TextModelDefinitionSchema } from './text-definition.ts';
+import { TextModelDefinitionSchema, TextUpstreamSchema } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 import { findTextModelProblem } from './text-proof.ts';
 
@@ -27,6 +31,8 @@ const checkTextDefinition = compileCheck(TextModelDefinitionSchema, 'invalid mod
  */
 export interface ReadModels {
   readonly definitions: readonly CatalogueModel[];
+  /** The providers that definitions can refer to. */
+  readonly providers: readonly ProviderFile[];
   /** In the order of the files. */
   readonly problems: readonly ModelFileError[];
 }
@@ -35,7 +41,8 @@ export interface ReadModels {
 export type ModelReader = (texts: ModelTexts) => ReadModels;
 
 /**
- * Reads every model file of the directories, in the order of their names.
+ * Reads every model file of the directories, in the order of their names. Models of providers that need a setting are
+ * left out.
  *
  * @throws {ModelFileError} @throws {ModelFilesError} all that are bad.
  */
@@ -43,39 +50,105 @@ export async function loadModels(
   directories: readonly string[],
   protocols: readonly Protocol[],
 ): Promise<readonly CatalogueModel[]> {
-  const { definitions, problems } = createModelReader(protocols)(await readModelTexts(directories));
-  throwProblems(problems);
-  return definitions;
+  const read = createModelReader(protocols)(await readModelTexts(directories));
+  throwProblems(read.problems);
+  return createOffer(NO_SETTINGS)(read);
 }
 
 /** @param protocols that model files can name. */
 export function createModelReader(protocols: readonly Protocol[]): ModelReader {
   const check = mediaModelCheck(protocols);
-  let known = new Map<string, { readonly text: string; readonly model: CatalogueModel | ModelFileError }>();
+  const readProviders = createProviderReader(protocols);
+  let known = new Map<string, KnownModel>();
   /** The result of the last read, by file. */
   let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
   return (texts) => {
     const before = known;
     known = new Map();
+    const providers = readProviders(texts);
     const files = new Map<string, CatalogueModel>();
-    const problems: ModelFileError[] = [];
+    const problems: ModelFileError[] = [...providers.problems];
     for (const [file, text] of texts) {
+      if (isProviderFile(file)) continue;
       if (text instanceof ModelFileError) {
         problems.push(text);
         for (const [previous, model] of accepted) if (isIn(previous, file)) files.set(previous, model);
         continue;
       }
       const earlier = before.get(file);
-      const model = earlier?.text === text ? earlier.model : readModel(file, text, check);
-      known.set(file, { text, model });
+      const isKnown = earlier?.text === text && earlier.providers === providers.byName;
+      const model = isKnown ? earlier.model : readModel(file, text, providers.byName, check, earlier);
+      known.set(file, { text, providers: providers.byName, model });
       const given = model instanceof ModelFileError ? accepted.get(file) : model;
       if (model instanceof ModelFileError) problems.push(model);
       if (given !== undefined) files.set(file, given);
     }
     const between = revertConflicts(files, accepted);
     accepted = files;
-    return { definitions: [...files.values()], problems: [...problems, ...between] };
+    return {
+      definitions: [...files.values()],
+      providers: [...providers.byName.values()],
+      problems: [...problems, ...between],
+    };
   };
+}
+
+/** What a file was read as. */
+interface KnownModel {
+  readonly text: string;
+  readonly providers: ReadonlyMap<string, ProviderFile>;
+  readonly model: CatalogueModel | ModelFileError;
+}
+
+interface ReadProviders {
+  /** The same object as long as no provider has changed. */
+  readonly byName: ReadonlyMap<string, ProviderFile>;
+  readonly problems: readonly ModelFileError[];
+}
+
+/** Reads the provider files; a bad one keeps what it was when it was last good. */
+function createProviderReader(protocols: readonly Protocol[]): (texts: ModelTexts) => ReadProviders {
+  const check = providerFileCheck([TextUpstreamSchema, upstreamSchema(protocols)]);
+  let accepted = new Map<string, { readonly text: string; readonly provider: ProviderFile }>();
+  let byName: ReadonlyMap<string, ProviderFile> = new Map();
+  return (texts) => {
+    const problems: ModelFileError[] = [];
+    const files: typeof accepted = new Map();
+    const names = new Map<string, ProviderFile>();
+    for (const [file, text] of texts) {
+      if (!isProviderFile(file)) continue;
+      const before = accepted.get(file);
+      const read = before !== undefined && before.text === text ? before.provider : readProvider(file, text, check);
+      const other = read instanceof ModelFileError ? undefined : names.get(read.name);
+      const problem =
+        other === undefined ? read : new ModelFileError(file, `name: another provider is called ${other.name}`);
+      if (problem instanceof ModelFileError) problems.push(problem);
+      const provider = problem instanceof ModelFileError ? before?.provider : problem;
+      if (provider === undefined || names.has(provider.name)) continue;
+      files.set(file, { text: typeof text === 'string' ? text : '', provider });
+      names.set(provider.name, provider);
+    }
+    accepted = files;
+    const isSame = names.size === byName.size && [...names].every(([name, provider]) => byName.get(name) === provider);
+    if (!isSame) byName = names;
+    return { byName, problems };
+  };
+}
+
+function readProvider(
+  file: string,
+  text: string | ModelFileError,
+  check: ReturnType<typeof providerFileCheck>,
+): ProviderFile | ModelFileError {
+  if (text instanceof ModelFileError) return text;
+  try {
+    const provider = check(file, parse(file, text));
+    if (provider instanceof ModelFileError || provider.name === path.basename(path.dirname(file))) return provider;
+    return new ModelFileError(file, `name: the provider in this directory is ${path.basename(path.dirname(file))}`);
+  } catch (error) {
+    if (error instanceof ModelFileError) return error;
+    throw error;
+  }
 }
 
 /** Whether a path is this one, or is in this directory. */
@@ -128,9 +201,19 @@ function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly M
   return problems;
 }
 
-function readModel(file: string, text: string, check: MediaModelCheck): CatalogueModel | ModelFileError {
+function readModel(
+  file: string,
+  text: string,
+  providers: ReadonlyMap<string, ProviderFile>,
+  check: MediaModelCheck,
+  earlier: KnownModel | undefined,
+): CatalogueModel | ModelFileError {
   try {
-    return validateModel(file, parse(file, text), check);
+    const merged = mergeProviders(file, parse(file, text), providers);
+    // Another provider has changed: the definition is the same object, so that it is not compiled again.
+    const known = earlier?.model;
+    if (known !== undefined && !(known instanceof ModelFileError) && isDeepStrictEqual(known, merged)) return known;
+    return validateModel(file, merged, check);
   } catch (error) {
     if (error instanceof ModelFileError) return error;
     throw error;

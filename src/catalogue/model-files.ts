@@ -49,21 +49,61 @@ export type ModelTexts = ReadonlyMap<string, string | ModelFileError>;
  */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** Reads every `*.json` of the directories except hidden ones: those belong to editors and to mounted volumes. */
+/** The subdirectory with a directory for each provider. */
+const PROVIDERS = 'providers';
+/** The file in it that describes the provider; the others are model files. */
+const PROVIDER_FILE = 'provider.json';
+
+/** Whether a file describes a provider and not a model. */
+export function isProviderFile(file: string): boolean {
+  return path.basename(file) === PROVIDER_FILE && path.basename(path.dirname(path.dirname(file))) === PROVIDERS;
+}
+
+/**
+ * Reads every `*.json` of the directories and of `providers/*` in them, except hidden ones: those belong to editors and
+ * to mounted volumes.
+ */
 export async function readModelTexts(directories: readonly string[]): Promise<ModelTexts> {
   const texts = new Map<string, string | ModelFileError>();
   for (const directory of directories) {
-    try {
-      const names = (await readdir(directory)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-      for (const name of names.sort()) {
-        const file = path.join(directory, name);
-        texts.set(file, await readText(file));
-      }
-    } catch (error) {
-      texts.set(directory, unreadable(directory, error));
-    }
+    await readDirectory(directory, texts);
+    for (const provider of await listProviders(directory)) await readDirectory(provider, texts);
   }
   return texts;
+}
+
+/** The directories of these whose changes matter: a new provider is one in `providers`. */
+export async function listModelDirectories(directories: readonly string[]): Promise<readonly string[]> {
+  const all = await Promise.all(
+    directories.map(async (directory) => [
+      directory,
+      path.join(directory, PROVIDERS),
+      ...(await listProviders(directory)),
+    ]),
+  );
+  return all.flat();
+}
+
+/** None if there is no such subdirectory, or it cannot be read. */
+async function listProviders(directory: string): Promise<readonly string[]> {
+  const parent = path.join(directory, PROVIDERS);
+  const entries = await readdir(parent, { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => !entry.name.startsWith('.') && !entry.isFile())
+    .map(({ name }) => path.join(parent, name))
+    .sort();
+}
+
+async function readDirectory(directory: string, texts: Map<string, string | ModelFileError>): Promise<void> {
+  try {
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+    for (const name of names.sort()) {
+      const file = path.join(directory, name);
+      texts.set(file, await readText(file));
+    }
+  } catch (error) {
+    texts.set(directory, unreadable(directory, error));
+  }
 }
 
 /** Whether both contain the same. */

@@ -6,6 +6,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { ModelDefinition } from './definition.ts';
+import { PROVIDER_NAME } from './provider-name.ts';
 import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
 import type { TextFeature } from '@darkroom/api/facts/text-features';
 import { TextPricingSchema } from '@darkroom/api/tasks/text-pricing';
@@ -32,9 +33,10 @@ export const REASONING_PARAMETERS = ['reasoning_effort', 'reasoning', 'enable_th
  * models take only `max_completion_tokens`. `reasoningParameter` is `reasoning_effort` by default; `reasoning` is
  * OpenRouter's object, and `enable_thinking` the switch in `chat_template_kwargs` of vLLM, SGLang and llama.cpp.
  */
-const TextUpstreamSchema = Type.Object(
+export const TextUpstreamSchema = Type.Object(
   {
     id: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' })),
+    provider: Type.Optional(Type.String({ pattern: PROVIDER_NAME })),
     protocol: Type.Unsafe<'openai' | 'embedded'>({ type: 'string', enum: ['openai', 'embedded'] }),
     baseUrl: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' })),
     secret: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' })),

@@ -12,10 +12,15 @@ export interface DirectoryWatch {
 }
 
 /**
+ * @param list the directories, which may be others each time.
  * @param onHint is sometimes called for no change, and often several times for one.
  * @param pollMs how often at least.
  */
-export function watchDirectories(directories: readonly string[], onHint: () => void, pollMs: number): DirectoryWatch {
+export function watchDirectories(
+  list: () => Promise<readonly string[]>,
+  onHint: () => void,
+  pollMs: number,
+): DirectoryWatch {
   const watched = new Map<string, { readonly identity: string; readonly watcher: FSWatcher }>();
   let isClosed = false;
 
@@ -34,7 +39,11 @@ export function watchDirectories(directories: readonly string[], onHint: () => v
     stop(directory);
     if (identity === undefined) return;
     try {
-      const watcher = watch(directory, { persistent: false }, onHint);
+      const watcher = watch(directory, { persistent: false }, () => {
+        // A new directory may have to be watched too.
+        onHint();
+        followNew();
+      });
       watcher.on('error', () => stop(directory));
       watched.set(directory, { identity, watcher });
     } catch {
@@ -42,9 +51,20 @@ export function watchDirectories(directories: readonly string[], onHint: () => v
     }
   }
 
-  const refresh = (): void => {
-    for (const directory of directories) void follow(directory).then(onHint);
+  async function followAll(): Promise<void> {
+    const directories = new Set(await list());
+    for (const directory of watched.keys()) if (!directories.has(directory)) stop(directory);
+    await Promise.all([...directories].map(follow));
+  }
+
+  const followNew = (): void => {
+    // A change in a directory that was not watched in time is reported after all.
+    const before = watched.size;
+    void followAll().then(() => {
+      if (watched.size !== before) onHint();
+    });
   };
+  const refresh = (): void => void followAll().then(onHint);
   const clock = setInterval(refresh, pollMs);
   clock.unref();
   refresh();
@@ -52,7 +72,7 @@ export function watchDirectories(directories: readonly string[], onHint: () => v
     close() {
       isClosed = true;
       clearInterval(clock);
-      for (const directory of directories) stop(directory);
+      for (const directory of watched.keys()) stop(directory);
     },
   };
 }

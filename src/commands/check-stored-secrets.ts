@@ -7,18 +7,19 @@ import type { Foundation } from '../processes/foundation.ts';
  */
 export async function checkStoredSecrets({ webhookKeys, database, logger }: Foundation): Promise<void> {
   try {
-    const { undecryptable, total, undecryptableAccounts, fallback } = await webhookKeys.countByKey(database);
+    const { undecryptable, total, undecryptableAccounts, undecryptableUpstreams, fallback } =
+      await webhookKeys.countByKey(database);
     if (undecryptable > 0) {
       logger.error(
-        { undecryptable, of: total, accounts: undecryptableAccounts },
-        'stored signing secrets can be decrypted neither by ENCRYPTION_KEY nor by ENCRYPTION_KEY_FALLBACKS: ' +
+        { undecryptable, of: total, accounts: undecryptableAccounts, upstreams: undecryptableUpstreams },
+        'stored secrets can be decrypted neither by ENCRYPTION_KEY nor by ENCRYPTION_KEY_FALLBACKS: ' +
           'see docs/operations/secure.md, "Rotating the keys"',
       );
     }
     if (fallback > 0) {
-      logger.info({ fallback, of: total }, 'stored signing secrets still need ENCRYPTION_KEY_FALLBACKS');
+      logger.info({ fallback, of: total }, 'stored secrets still need ENCRYPTION_KEY_FALLBACKS');
     }
   } catch (err) {
-    logger.warn({ err }, 'checking the stored signing secrets failed');
+    logger.warn({ err }, 'checking the stored secrets failed');
   }
 }

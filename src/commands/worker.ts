@@ -59,7 +59,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   try {
     await checkStoredSecrets(foundation);
     // Before it takes work; an unavailable database does not prevent that.
-    await foundation.clock.measure();
+    await Promise.all([foundation.clock.measure(), foundation.upstreamSettings.refresh()]);
     foundation.clock.start();
     const workflowBundle = await loadWorkflowBundle(logger);
     const dependencies = {

@@ -9,6 +9,7 @@ import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import { adminCommandOf } from './admin-command.ts';
 import { EnvironmentReader } from './environment.ts';
+import type { UpstreamEnvironment } from './environment.ts';
 import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 import { rejectDevelopmentDefaults } from './production.ts';
@@ -101,7 +102,7 @@ export interface Config {
   };
   /** Whether third-party media may be read only with complete isolation. */
   readonly requiresMediaSandbox: boolean;
-  readonly upstreamSecrets: Readonly<Record<string, string>>;
+  readonly upstreams: UpstreamEnvironment;
   /** Whether there is an access log. */
   readonly logsRequests: boolean;
   /** Undefined: no tracing. */
@@ -179,7 +180,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
       upstreamGraceMs: Math.max(read.integer('UPSTREAM_GRACE_SECONDS'), read.integer('SHUTDOWN_GRACE_SECONDS')) * 1000,
     },
     requiresMediaSandbox: read.text('MEDIA_SANDBOX') === 'required',
-    upstreamSecrets: read.upstreamSecrets(),
+    upstreams: read.upstreams(),
     logsRequests: read.boolean('LOG_REQUESTS'),
     traces: readTraces(read),
     drainMs: read.integer('DRAIN_SECONDS') * 1000,
@@ -225,6 +226,14 @@ export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConf
   const temporal = readTemporal(read);
   read.throwIfBroken();
   return temporal;
+}
+
+/** What the environment says about upstreams. @throws {ConfigurationError} */
+export function loadUpstreamEnvironment(environment: NodeJS.ProcessEnv): UpstreamEnvironment {
+  const read = new EnvironmentReader(environment);
+  const upstreams = read.upstreams();
+  read.throwIfBroken();
+  return upstreams;
 }
 
 /** Loads only the encryption keys: first the one that encrypts, then those that only decrypt. */

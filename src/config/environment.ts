@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { VARIABLES } from './variables.ts';
 import type { Variable, VariableName } from './variables.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { isBaseUrl } from '../domain/base-url.ts';
 
 /** The environment is unusable; `problems` has one line for each problem. */
 export class ConfigurationError extends DarkroomError {
@@ -17,6 +18,14 @@ export class ConfigurationError extends DarkroomError {
     super(`the configuration has ${problems.length} problem(s):\n${problems.map((line) => `  - ${line}`).join('\n')}`);
     this.problems = problems;
   }
+}
+
+/** What the environment says about upstreams, by their names in lower case. */
+export interface UpstreamEnvironment {
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Paths of files, each with a credential. */
+  readonly secretFiles: Readonly<Record<string, string>>;
+  readonly baseUrls: Readonly<Record<string, string>>;
 }
 
 const LONG_SECRET_CHARACTERS = 32;
@@ -119,16 +128,27 @@ export class EnvironmentReader {
     return entries.map(Number);
   }
 
-  /** Credentials of upstreams: every `UPSTREAM_<NAME>_KEY`, by its lower-case name. */
-  upstreamSecrets(): Record<string, string> {
+  /**
+   * The settings of upstreams: every `UPSTREAM_<NAME>_KEY`, `UPSTREAM_<NAME>_KEY_FILE` and `UPSTREAM_<NAME>_URL`, by the
+   * lower-case name. A file need not exist yet: it is read again while the process runs.
+   */
+  upstreams(): UpstreamEnvironment {
     const secrets: Record<string, string> = {};
-    for (const variable of Object.keys(this.#environment)) {
-      const name = /^UPSTREAM_([A-Z0-9_]+)_KEY(?:_FILE)?$/.exec(variable)?.[1];
-      if (name === undefined) continue;
-      const value = this.#secret(`UPSTREAM_${name}_KEY`);
-      if (value !== undefined && value !== '') secrets[name.toLowerCase()] = value;
+    const secretFiles: Record<string, string> = {};
+    const baseUrls: Record<string, string> = {};
+    for (const [variable, value] of Object.entries(this.#environment)) {
+      const [, name, kind] = /^UPSTREAM_([A-Z0-9_]+?)_(KEY|KEY_FILE|URL)$/.exec(variable) ?? [];
+      if (name === undefined || value === undefined || value === '') continue;
+      if (kind === 'KEY') secrets[name.toLowerCase()] = value;
+      else if (kind === 'KEY_FILE') secretFiles[name.toLowerCase()] = value;
+      else if (isBaseUrl(value)) baseUrls[name.toLowerCase()] = value;
+      else this.report(`${variable}: want a URL that begins with http:// or https:// and has no user and no fragment`);
     }
-    return secrets;
+    for (const name of Object.keys(secretFiles).filter((file) => Object.hasOwn(secrets, file))) {
+      const variable = `UPSTREAM_${name.toUpperCase()}_KEY`;
+      this.report(`${variable} and ${variable}_FILE are both set: set only one`);
+    }
+    return { secrets, secretFiles, baseUrls };
   }
 
   #secret(name: string): string | undefined {

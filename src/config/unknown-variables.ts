@@ -43,7 +43,7 @@ const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|KEY|URL|WEBHOOK_SECRET|TEST
 const OF_OTHERS = /^(?:npm_|NODE_|PG[A-Z]+$|AWS_|KUBERNETES_)/;
 /** What Kubernetes sets in every container for each service of its namespace: ours may well be called `darkroom-api`. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d{1,5}_(?:TCP|UDP)/;
-const UPSTREAM_KEY = /^UPSTREAM_[A-Z0-9_]+_KEY(?:_FILE)?$/;
+const OF_UPSTREAM = /^UPSTREAM_[A-Z0-9_]+_(?:KEY(?:_FILE)?|URL)$/;
 
 /** The variable of an upstream's credentials, except for the first word. */
 const CREDENTIALS = /^([A-Z]+)(_[A-Z0-9_]+_KEY(?:_FILE)?)$/;
@@ -75,7 +75,7 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): readonly Unkno
 }
 
 function isKnown(name: string, value: string): boolean {
-  if (VALID_NAMES.has(name) || UPSTREAM_KEY.test(name) || OF_OUR_OTHERS.test(name)) return true;
+  if (VALID_NAMES.has(name) || OF_UPSTREAM.test(name) || OF_OUR_OTHERS.test(name)) return true;
   // Also with a prefix of another program: `NODE_EVN`.
   if (SETTINGS.some((setting) => isSwapped(name, setting))) return false;
   return OF_OTHERS.test(name) || OF_KUBERNETES.test(name) || /^(?:tcp|udp):\/\//.test(value);

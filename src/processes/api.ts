@@ -45,12 +45,14 @@ const GRACE_MS = 500;
 
 /** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
 export async function startApi(foundation: Foundation, runtime: TemporalRuntime): Promise<RunningApi> {
-  const { config, database, logger, definitions } = foundation;
+  const { config, database, logger, definitions, upstreamSettings } = foundation;
   const directories = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
+  await upstreamSettings.refresh();
   const catalogue = await openLiveCatalogue({
     directories,
     protocols: PROTOCOLS,
     definitions,
+    settings: upstreamSettings,
     logger,
     now: foundation.now,
     onRejected: (files) => foundation.metrics.passes.itemsFailed('model_file', files),

@@ -5,6 +5,7 @@ import type { ActivityContext } from '../../activities/context.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { StalledRows } from '../limits/stalled-rows.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
+import type { UpstreamSettings } from '../upstreams/upstream-settings.ts';
 
 /** The part of the activities' context that every process has. */
 type Shared = Pick<
@@ -30,6 +31,7 @@ export interface Foundation extends Shared {
    * time.
    */
   readonly stalledAccounts: StalledRows;
+  readonly upstreamSettings: UpstreamSettings;
   readonly egressPolicy: EgressPolicy;
   readonly tracing: Tracing;
   close(): Promise<void>;

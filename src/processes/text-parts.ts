@@ -13,7 +13,6 @@ import { createTextThreads } from '../text/threads/text-threads.ts';
 import type { TextThreads } from '../text/threads/text-threads.ts';
 import type { TextLedger } from '../text/money/text-ledger.ts';
 import { createTextRouter } from '../text/upstream/text-router.ts';
-import { createSecretSource } from '../upstreams/secrets.ts';
 import { createUpstreamGate } from '../upstreams/gate.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -27,9 +26,12 @@ export interface TextParts {
 
 /** @throws {DatabaseUnavailableError} */
 export async function openTextParts(
-  foundation: Pick<Foundation, 'config' | 'database' | 'accountDatabase' | 'logger' | 'metrics' | 'now'>,
+  foundation: Pick<
+    Foundation,
+    'config' | 'database' | 'accountDatabase' | 'logger' | 'metrics' | 'now' | 'upstreamSettings'
+  >,
 ): Promise<TextParts> {
-  const { config, database, accountDatabase, logger, metrics, now } = foundation;
+  const { config, database, accountDatabase, logger, metrics, now, upstreamSettings } = foundation;
   const threads = createTextThreads({ metrics: metrics.shares });
   // A few tenths of a second of work that the first call need not wait for.
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
@@ -38,7 +40,7 @@ export async function openTextParts(
   const money = await openTextMoney({ database, accountDatabase, logger, metrics: metrics.text });
   const router = createTextRouter({
     embedded: createEmbeddedTextSource(threads),
-    secrets: createSecretSource(config.upstreamSecrets),
+    secrets: upstreamSettings,
     gate: createUpstreamGate({
       database,
       upstreamDatabase: createUpstreamDatabase(database, config.database.poolSize, metrics.shares),

@@ -4,6 +4,8 @@
  * up.
  */
 
+import { canonicalName } from '../domain/credential-name.ts';
+
 /** Where an adapter finds the credential that a binding names. */
 export interface SecretSource {
   /**
@@ -31,8 +33,4 @@ export function createSecretSource(values: Readonly<Record<string, string>>): Se
 /** The variable that holds the credential of that name. */
 export function secretVariable(name: string): string {
   return `UPSTREAM_${canonicalName(name).toUpperCase()}_KEY`;
-}
-
-function canonicalName(name: string): string {
-  return name.toLowerCase().replaceAll('-', '_');
 }

@@ -119,6 +119,7 @@ describe('stored secrets', () => {
         fallback: 0,
         undecryptable: 1,
         undecryptableAccounts: [lost],
+        undecryptableUpstreams: [],
       });
     }
   });

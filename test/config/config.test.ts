@@ -147,7 +147,7 @@ describe('the configuration', () => {
     assert.equal(config.requiresMediaSandbox, true);
     assert.equal(config.shutdownGraceMs, 9_000);
     assert.equal(config.isStandalone, true);
-    assert.deepEqual(config.upstreamSecrets, { acme: 'acme key' });
+    assert.deepEqual(config.upstreams, { secrets: { acme: 'acme key' }, secretFiles: {}, baseUrls: {} });
   });
 
   it('accepts additional keys during a rotation, separated by commas or line ends', () => {

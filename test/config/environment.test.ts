@@ -148,15 +148,41 @@ describe('a secret', () => {
     }
   });
 
-  it('of an upstream is found under the name in its variable, directly or in a file', () => {
+  it('of an upstream is found under the name in its variable, as a value or the path of a file', () => {
     const environment = {
       UPSTREAM_ACME_KEY: 'one',
-      UPSTREAM_FAR_AWAY_KEY_FILE: file,
+      UPSTREAM_FAR_AWAY_KEY_FILE: '/not/there/yet',
       UPSTREAM_EMPTY_KEY: '',
       UPSTREAM__KEY: 'no name',
       upstream_lower_key: 'not ours',
+      UPSTREAM_ACME_URL: 'http://10.0.0.7:8188/v1',
+      UPSTREAM_A_KEY_KEY: 'two',
     };
 
-    assert.deepEqual(new EnvironmentReader(environment).upstreamSecrets(), { acme: 'one', far_away: 'from a file' });
+    assert.deepEqual(new EnvironmentReader(environment).upstreams(), {
+      secrets: { acme: 'one', a_key: 'two' },
+      secretFiles: { far_away: '/not/there/yet' },
+      baseUrls: { acme: 'http://10.0.0.7:8188/v1' },
+    });
+  });
+
+  it('of an upstream is rejected when there are two, and so is a URL that is none', () => {
+    const environment = {
+      UPSTREAM_ACME_KEY: 'one',
+      UPSTREAM_ACME_KEY_FILE: file,
+      UPSTREAM_ONE_URL: 'ftp://example.com',
+      UPSTREAM_TWO_URL: 'https://user:password@example.com',
+      UPSTREAM_THREE_URL: 'https://example.com/?a=b',
+    };
+
+    const problems = problemsOf(environment, (reader) => reader.upstreams());
+
+    assert.deepEqual(problems.map((problem) => problem.split(/[: ]/)[0] ?? '').toSorted(), [
+      'UPSTREAM_ACME_KEY',
+      'UPSTREAM_ONE_URL',
+      'UPSTREAM_THREE_URL',
+      'UPSTREAM_TWO_URL',
+    ]);
+    assert.doesNotMatch(problems.join(''), /password/);
   });
 });

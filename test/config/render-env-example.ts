@@ -80,7 +80,8 @@ export function renderEnvExample(): string {
   const blocks = [
     comment(HEADER),
     ...Object.entries(VARIABLES).map(([name, variable]) => renderVariable(name, variable)),
-    `${comment('Credentials of an upstream, by the name that a model file calls it. Any number of them.')}\n# UPSTREAM_<NAME>_KEY=`,
+    `${comment('Credentials of an upstream, by the name that a model file calls it. Any number of them. A file is read again when it changes, and need not exist yet.')}\n# UPSTREAM_<NAME>_KEY=\n# UPSTREAM_<NAME>_KEY_FILE=`,
+    `${comment('URL of an upstream, in place of the one in the file of its provider; of a server of your own, such as ComfyUI, it is required.')}\n# UPSTREAM_<NAME>_URL=`,
     comment('── Only for docker-compose.yml ──'),
     ...Object.entries(COMPOSE_VARIABLES).map(([name, variable]) => renderVariable(name, variable)),
   ];

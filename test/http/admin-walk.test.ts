@@ -1,9 +1,13 @@
 /** The walk over every route of the admin listener (walk.ts). */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { createModelReader } from '../../src/catalogue/load-models.ts';
+import { readModelTexts } from '../../src/catalogue/model-files.ts';
+import { packageFile } from '../../src/config/package-root.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { adminRoutes } from '../../src/http/app/admin-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
@@ -19,6 +23,11 @@ const start = Date.now();
 const admin = await serveAdmin({ environment, now: () => start });
 const httpsOnly = await serveAdmin({ requiresHttps: true, environment: { TRUSTED_PROXIES: '10.0.0.0/8' } });
 const away = await serveAdmin({ environment, appDatabase: unreachableDatabase() });
+const { providers } = createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
+for (const { served } of [admin, httpsOnly, away]) {
+  const offered = providers.map((provider) => ({ provider, missing: undefined, models: [] }));
+  Object.assign(served.http, { catalogue: { ...served.http.catalogue, providers: () => offered } });
+}
 after(async () => {
   await admin.close();
   await away.close();
@@ -47,6 +56,8 @@ const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminGetUsage: async () => ({ ...ofAccount, query: 'groupBy=model' }),
   adminCreateKey: async () => ({ ...ofAccount, body: { name: 'made by an operator', scopes: ['tasks:read'] } }),
   adminListRepairs: async () => ({ query: 'size=1&kind=settled,callback' }),
+  adminSetProvider: async () => ({ params: { provider: 'runway' }, body: { credential: 'a-key' } }),
+  adminResetProvider: async () => ({ params: { provider: 'runway' } }),
   adminGetTask: async () => ({ params: { taskId: await newTask(account) } }),
   getDashboardFile: async () => ({ params: { file: 'icon.svg' } }),
   adminRotateKey: ofKey,
@@ -84,7 +95,7 @@ walk({
   rejections: {},
   assertCallersRejected,
   // They need no database.
-  unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminGetService', 'adminGetMetrics'].map(
+  unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminListProviders', 'adminGetService', 'adminGetMetrics'].map(
     (id) => `${id} 503 SERVICE_UNAVAILABLE`,
   ),
   settle: () => admin.served.http.keyUse.flush(),

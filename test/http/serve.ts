@@ -11,6 +11,8 @@ import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
+import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
+import { createUpstreamSettings } from '../../src/upstreams/upstream-settings.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
@@ -148,6 +150,12 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const egress = createEgress({ ...egressPolicy, logger: silentLogger() });
   const inspector = createMediaInspector({ turns: createInspectionTurns() });
   const clock = { now: options.now ?? Date.now };
+  const upstreamSettings = createUpstreamSettings({
+    environment: config.upstreams,
+    database: appDatabase,
+    cipher: createSecretCipher(SIGNING_KEY),
+    logger: silentLogger(),
+  });
   const foundation: Foundation = {
     config,
     logger: options.logger ?? silentLogger(),
@@ -164,6 +172,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     }),
     definitions: createPinnedDefinitions(appDatabase),
     webhookKeys: createWebhookKeys(SIGNING_KEY),
+    upstreamSettings,
     egressPolicy,
     egress,
     inspector,
@@ -171,6 +180,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     clock: movedClock(() => clock.now()),
     now: () => clock.now(),
     async close() {
+      await upstreamSettings.close();
       await inspector.close();
       await egress.close();
     },
@@ -178,7 +188,15 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   await createPinnedDefinitions(database).pin(room.catalogue.models);
   // The ledger stays there when the app's own database is unavailable.
   const { accountDatabase, metrics, now } = foundation;
-  const text = await openTextParts({ config, database, accountDatabase, logger: silentLogger(), metrics, now });
+  const text = await openTextParts({
+    config,
+    database,
+    accountDatabase,
+    logger: silentLogger(),
+    metrics,
+    now,
+    upstreamSettings,
+  });
   const http = createHttpContext(
     foundation,
     room.catalogue,

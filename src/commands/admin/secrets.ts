@@ -93,12 +93,13 @@ function count({ database, environment }: OpenInstallation): Promise<SecretCount
 async function report(installation: OpenInstallation): Promise<Record<string, unknown>> {
   const { environment } = installation;
   const counts = await count(installation);
-  const { undecryptableAccounts, ...numbers } = counts;
+  const { undecryptableAccounts, undecryptableUpstreams, ...numbers } = counts;
   if (counts.undecryptable > 0) process.exitCode = 1;
   const { signingKeyFallbacks } = loadUrlRotation(environment);
   return {
     ...numbers,
-    ...(counts.undecryptable === 0 ? {} : { undecryptableAccounts }),
+    ...(undecryptableAccounts.length === 0 ? {} : { undecryptableAccounts }),
+    ...(undecryptableUpstreams.length === 0 ? {} : { undecryptableUpstreams }),
     encryptionKeyFallbacks: adviseOnEncryption(counts, loadEncryptionKeys(environment).length - 1),
     urlSigningKeyFallbacks:
       signingKeyFallbacks.length === 0

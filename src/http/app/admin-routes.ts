@@ -8,6 +8,7 @@ import { adminAccountRoutes } from '../routes/admin-accounts.ts';
 import { adminLedgerRoutes } from '../routes/admin-ledger.ts';
 import { adminKeyRoutes } from '../routes/admin-keys.ts';
 import { adminOperationRoutes } from '../routes/admin-operations.ts';
+import { adminProviderRoutes } from '../routes/admin-providers.ts';
 import { adminRepairRoutes } from '../routes/admin-repairs.ts';
 import { adminServiceRoutes } from '../routes/admin-service.ts';
 import { createDashboard } from '../routes/dashboard.ts';
@@ -23,6 +24,7 @@ export function adminRoutes(
     ...adminLedgerRoutes(http),
     ...adminKeyRoutes(http),
     ...adminServiceRoutes(http),
+    ...adminProviderRoutes(http),
     ...adminOperationRoutes(http),
     ...adminRepairRoutes(http),
     ...pages,

@@ -30,6 +30,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracing } from '../../telemetry/tracing.ts';
 import type { TextAnswers } from '../../text/answer.ts';
+import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
 import type { BodyThreads } from '../bodies/body-threads.ts';
 import type { EventStreams } from '../streams/event-stream.ts';
@@ -79,6 +80,7 @@ export interface HttpContext {
   /** Lists and sums in progress, by account. */
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;
+  readonly upstreamSettings: UpstreamSettings;
   readonly taskCreator: TaskCreator;
   readonly textAnswers: TextAnswers;
   /** Closed when the process drains: streams end, and waiting requests are answered. */

@@ -99,7 +99,7 @@ export function watchCertificate(
   };
   const directories = [...new Set([files.certificateFile, files.keyFile].map((file) => path.dirname(file)))];
   const watch = watchDirectories(
-    directories,
+    () => Promise.resolve(directories),
     () => {
       clearTimeout(settling);
       settling = setTimeout(() => void reload(), SETTLE_MS);

@@ -11,7 +11,7 @@ export interface Violation {
 }
 
 /** The beginning of a message: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
-export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file';
+export type ViolationPrefix = 'invalid input' | 'invalid request' | 'invalid model file' | 'invalid provider file';
 
 /** @param problem what is wrong with the field. */
 export function violation(prefix: ViolationPrefix, field: string, keyword: string, problem: string): Violation {

@@ -100,7 +100,8 @@ function isHeaderValue(token: string): boolean {
   return token.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(token);
 }
 
-function readKeyFile(secret: string): { email: string; keyId: string | undefined; privateKey: string } {
+/** @throws {CredentialError} it is not the JSON key file of a service account. */
+export function readKeyFile(secret: string): { email: string; keyId: string | undefined; privateKey: string } {
   let json: unknown;
   try {
     json = JSON.parse(secret);

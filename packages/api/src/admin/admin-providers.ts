@@ -1,0 +1,93 @@
+/** The providers of an api process and their settings, as its operators see and change them. */
+import { Type } from 'typebox';
+
+const SOURCES = ['environment', 'file', 'stored'] as const;
+
+const Source = Type.Unsafe<(typeof SOURCES)[number] | null>({
+  type: ['string', 'null'],
+  enum: [...SOURCES, null],
+  description:
+    'Where the setting comes from: the environment, the file that `UPSTREAM_<NAME>_KEY_FILE` names, or this API. Null if there is none.',
+});
+
+const NEEDS = ['required', 'optional', 'none'] as const;
+
+export const AdminProviderSchema = Type.Object(
+  {
+    name: Type.String(),
+    title: Type.String(),
+    documentation: Type.String(),
+    keys: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'The page where customers of the provider create keys.',
+    }),
+    checkedAt: Type.String({
+      description: 'The day on which its files were last compared with the documentation: `2026-11-27`.',
+    }),
+    missing: Type.Unsafe<'credential' | 'base_url' | null>({
+      type: ['string', 'null'],
+      enum: ['credential', 'base_url', null],
+      description: 'What has to be set before its models are offered. Null if nothing is missing.',
+    }),
+    credential: Type.Object(
+      {
+        need: Type.Unsafe<(typeof NEEDS)[number]>({ type: 'string', enum: [...NEEDS] }),
+        source: Source,
+      },
+      { additionalProperties: false },
+    ),
+    baseUrl: Type.Object(
+      {
+        url: Type.Unsafe<string | null>({
+          type: ['string', 'null'],
+          description: 'The URL that is used. Null if the provider is hosted by its users and no URL is set.',
+        }),
+        source: Source,
+      },
+      { additionalProperties: false },
+    ),
+    models: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          modality: Type.Unsafe<'image' | 'video' | 'audio' | 'text'>({
+            type: 'string',
+            enum: ['image', 'video', 'audio', 'text'],
+          }),
+          isOffered: Type.Boolean({ description: 'Whether clients can use it, by this provider or another.' }),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const AdminProviderListSchema = Type.Object(
+  { providers: Type.Array(AdminProviderSchema) },
+  { additionalProperties: false },
+);
+
+const change = (schema: object, description: string) =>
+  Type.Optional(
+    Type.Unsafe<string | null>({
+      anyOf: [schema, { type: 'null' }],
+      description: `${description} Null removes it; absent, it stays as it is.`,
+    }),
+  );
+
+export const MAX_CREDENTIAL_LENGTH = 20_000;
+
+export const SetProviderSchema = Type.Object(
+  {
+    credential: change(
+      { type: 'string', minLength: 1, maxLength: MAX_CREDENTIAL_LENGTH },
+      'The credential. It is stored encrypted and never shown.',
+    ),
+    baseUrl: change(
+      { type: 'string', minLength: 1, maxLength: 2_048 },
+      'The URL that replaces the one in the file of the provider.',
+    ),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);

@@ -1,0 +1,121 @@
+/** `admin providers` and `admin models providers`: what can be offered with a key, and the keys. */
+import { readFile } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
+import { createSecretCipher } from '../../accounts/secret-cipher.ts';
+import { findMissing, providerNamesOf } from '../../catalogue/offer.ts';
+import type { ProviderFile } from '../../catalogue/provider-file.ts';
+import { readModelTexts } from '../../catalogue/model-files.ts';
+import { loadEncryptionKeys, loadUpstreamEnvironment } from '../../config/config.ts';
+import { packageFile } from '../../config/package-root.ts';
+import { silentLogger } from '../../telemetry/log.ts';
+import { ProviderNotFoundError, SettingInvalidError, changeProviderSettings } from '../../providers/change-settings.ts';
+import type { SettingChange } from '../../accounts/stored-upstream-settings.ts';
+import { createUpstreamSettings } from '../../upstreams/upstream-settings.ts';
+import { AdminError } from './admin-error.ts';
+import type { Group } from './arguments.ts';
+import type { OnInstallation, OpenInstallation } from './installation.ts';
+
+export function providerCommands(group: Group, onInstallation: OnInstallation): void {
+  listCommand(group.command('list'), onInstallation);
+  group
+    .command('set')
+    .description('store the key of a provider, encrypted, or its URL; its models are offered within seconds')
+    .argument('<provider>')
+    .option('--key-file <file>', 'file with the key; -, which is the default without --url: standard input')
+    .option('--url <url>', 'URL that replaces the one in the file of the provider')
+    .action(
+      onInstallation(async (installation, provider, { keyFile, url }) => {
+        const secret = keyFile === undefined && url !== undefined ? undefined : await readKey(keyFile ?? '-');
+        await change(installation, provider, { secret, baseUrl: url });
+        return { provider, stored: [...(secret === undefined ? [] : ['key']), ...(url === undefined ? [] : ['url'])] };
+      }),
+    );
+  group
+    .command('remove')
+    .description('delete the stored key and URL of a provider; what the environment sets stays')
+    .argument('<provider>')
+    .action(
+      onInstallation(async (installation, provider) => {
+        await change(installation, provider, { secret: null, baseUrl: null });
+        return { provider, removed: true };
+      }),
+    );
+}
+
+/** The command that lists the providers. */
+export function listCommand(command: Group, onInstallation: OnInstallation): void {
+  command
+    .description('list the providers, whether their models are offered, and what is missing otherwise')
+    .action(onInstallation(listProviders));
+}
+
+async function listProviders({ database, environment }: OpenInstallation): Promise<unknown> {
+  const { providers, definitions } = await readFiles(environment);
+  const settings = createUpstreamSettings({
+    environment: loadUpstreamEnvironment(environment),
+    database,
+    cipher: createSecretCipher(...loadEncryptionKeys(environment)),
+    logger: silentLogger(),
+  });
+  try {
+    await settings.refresh();
+    return providers
+      .toSorted((one, other) => one.name.localeCompare(other.name))
+      .map((provider) => {
+        const missing = findMissing(provider, settings);
+        return {
+          provider: provider.name,
+          title: provider.title,
+          status:
+            missing === undefined
+              ? 'offered'
+              : missing === 'credential'
+                ? 'available with a key'
+                : 'available with a URL',
+          models: definitions.filter((model) => providerNamesOf(model).has(provider.name)).map(({ name }) => name),
+          keys: provider.keys ?? null,
+          documentation: provider.documentation,
+          checked: provider.checkedAt,
+        };
+      });
+  } finally {
+    await settings.close();
+  }
+}
+
+async function readFiles(environment: NodeJS.ProcessEnv) {
+  // They take as long to load as the rest of `admin` together.
+  const { createModelReader } = await import('../../catalogue/load-models.ts');
+  const { PROTOCOLS } = await import('../../providers/protocols.ts');
+  const { MODELS_DIR: own = '' } = environment;
+  return createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models'), ...(own === '' ? [] : [own])]));
+}
+
+/** @throws {AdminError} */
+async function change(
+  { database, environment }: OpenInstallation,
+  name: string,
+  settings: SettingChange,
+): Promise<void> {
+  const { providers } = await readFiles(environment);
+  const provider: ProviderFile | undefined = providers.find((each) => each.name === name);
+  if (provider === undefined) {
+    throw new AdminError(`${new ProviderNotFoundError().message}: npm run admin -- providers list shows all`);
+  }
+  try {
+    await changeProviderSettings(database, createSecretCipher(...loadEncryptionKeys(environment)), provider, settings);
+  } catch (error) {
+    if (error instanceof SettingInvalidError) throw new AdminError(error.message.replace('invalid request: ', ''));
+    throw error;
+  }
+}
+
+/** @throws {AdminError} there is none. */
+async function readKey(file: string): Promise<string> {
+  if (file === '-' && process.stdin.isTTY) process.stderr.write('type or paste the key, then Ctrl-D:\n');
+  const key = await (file === '-' ? readText(process.stdin) : readFile(file, 'utf8')).catch((error: unknown) => {
+    throw new AdminError(`--key-file: it cannot be read: ${error instanceof Error ? error.message : ''}`);
+  });
+  if (key.trim() === '') throw new AdminError('--key-file: it is empty');
+  return key;
+}

@@ -1,0 +1,28 @@
+/** The providers of an api process, as its operators see them. */
+import type { Static } from 'typebox';
+import type { AdminProviderSchema } from '@darkroom/api/admin/admin-providers';
+import { credentialNameOf } from '../catalogue/offer.ts';
+import type { OfferedProvider } from '../catalogue/offer.ts';
+import type { UpstreamSettings } from '../upstreams/upstream-settings.ts';
+
+/** @param isOffered whether clients can use a model. */
+export function presentProvider(
+  { provider, missing, models }: OfferedProvider,
+  settings: Pick<UpstreamSettings, 'credentialSourceOf' | 'baseUrlOf' | 'baseUrlSourceOf'>,
+  isOffered: (model: string) => boolean,
+): Static<typeof AdminProviderSchema> {
+  const { name, title, documentation, keys = null, checkedAt, credential = 'required', isSelfHosted } = provider;
+  const own = provider.upstream['baseUrl'];
+  const ownUrl = isSelfHosted === true || typeof own !== 'string' ? null : own;
+  return {
+    name,
+    title,
+    documentation,
+    keys,
+    checkedAt,
+    missing: missing ?? null,
+    credential: { need: credential, source: settings.credentialSourceOf(credentialNameOf(provider)) ?? null },
+    baseUrl: { url: settings.baseUrlOf(name) ?? ownUrl, source: settings.baseUrlSourceOf(name) ?? null },
+    models: models.map((model) => ({ ...model, isOffered: isOffered(model.name) })),
+  };
+}
