@@ -45,6 +45,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   lint: 30,
   mcp: 10,
   objects: 30,
+  oracle: 120,
   'offline-text': 20,
   presenters: 10,
   processes: 40,
