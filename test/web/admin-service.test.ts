@@ -63,6 +63,25 @@ describe('the service', () => {
     });
   });
 
+  it('offers the models of a provider once its key is stored', async () => {
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, '/service');
+      await page.getByRole('row', { name: /^Runway available with a key / }).waitFor();
+      await page.getByRole('button', { name: 'Set the key of Runway' }).click();
+      await page.getByRole('button', { name: 'Store', exact: true }).click();
+      await page.getByText('Enter a key or a URL.').waitFor();
+      await expectAccessible(page);
+      await page.getByLabel('Key', { exact: true }).fill('key_1234');
+      await page.getByRole('button', { name: 'Store', exact: true }).click();
+      await page.getByRole('row', { name: /^Runway offered .* stored / }).waitFor();
+      assert.ok(!(await page.content()).includes('key_1234'));
+
+      await page.getByRole('button', { name: 'Set the key of Runway' }).click();
+      await page.getByRole('button', { name: 'Remove stored settings' }).click();
+      await page.getByRole('row', { name: /^Runway available with a key / }).waitFor();
+    });
+  });
+
   it('is shown with all repairs, which lead to the tasks', async () => {
     const { database } = pages.darkroom.testDatabase;
     const owner = await pages.darkroom.createAccount();

@@ -12,6 +12,11 @@ import type {
   UpdateAccountSchema,
 } from '@darkroom/api/admin/admin-account';
 import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
+import type {
+  AdminProviderListSchema,
+  AdminProviderSchema,
+  SetProviderSchema,
+} from '@darkroom/api/admin/admin-providers';
 import type { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
 import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
 import type { KeyListSchema } from '@darkroom/api/tasks/key';
@@ -26,6 +31,8 @@ export type NewAccount = Static<typeof CreateAccountSchema>;
 export type AccountChanges = Static<typeof UpdateAccountSchema>;
 export type LedgerChange = Static<typeof LedgerChangeSchema>;
 export type Catalogue = Static<typeof AdminCatalogueSchema>;
+export type Provider = Static<typeof AdminProviderSchema>;
+export type ProviderSettings = Static<typeof SetProviderSchema>;
 export type Queues = Static<typeof QueuesSchema>;
 export type Upstreams = Static<typeof UpstreamsSchema>;
 export type RepairSummary = WireRepairSummary;
@@ -159,6 +166,7 @@ function useServicePart<Data>(name: string, isEnabled = true) {
 
 export const useCatalogue = (isEnabled = true) => useServicePart<Catalogue>('catalogue', isEnabled);
 export const useQueues = () => useServicePart<Queues>('queues');
+export const useProviders = () => useServicePart<Static<typeof AdminProviderListSchema>>('providers');
 export const useUpstreams = () => useServicePart<Upstreams>('upstreams');
 export const useRepairSummary = () => useServicePart<RepairSummary>('repairs/summary');
 
@@ -222,6 +230,13 @@ export const useSuspend = (accountId: string) =>
 
 export const useResume = (accountId: string) =>
   useChange((api) => api.call<Account>('POST', `${accountPath(accountId)}/resume`));
+
+const providerPath = (name: string): string => `/admin/providers/${encodeURIComponent(name)}`;
+
+export const useSetProvider = (name: string) =>
+  useChange((api, body: ProviderSettings) => api.call<Provider>('PUT', providerPath(name), { body }));
+
+export const useResetProvider = (name: string) => useChange((api) => api.call<Provider>('DELETE', providerPath(name)));
 
 /** The changes to an account's keys; after each of them all data is read again. */
 export function useAccountKeyActions(accountId: string): KeyActions {

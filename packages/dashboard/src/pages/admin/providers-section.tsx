@@ -1,0 +1,76 @@
+/** The providers: which have a key, what that offers, and what is missing otherwise. */
+import { Anchor, Badge, Button, Group, Stack, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useProviders } from '../../api/admin.ts';
+import type { Provider } from '../../api/admin.ts';
+import { texts } from '../../texts/admin-service.ts';
+import { DataTable } from './data-table.tsx';
+import { PartState } from './part-state.tsx';
+import { ProviderDialog } from './provider-dialog.tsx';
+
+const { providers: words } = texts;
+
+export function ProvidersSection() {
+  return (
+    <PartState title={words.title} read={useProviders()}>
+      {({ providers }) => <State providers={providers} />}
+    </PartState>
+  );
+}
+
+function State({ providers }: { readonly providers: readonly Provider[] }) {
+  const [opened, setOpened] = useState<string>();
+  if (providers.length === 0) return <Text size="sm">{words.none}</Text>;
+  const dialogFor = providers.find(({ name }) => name === opened);
+  const { columns } = words;
+  return (
+    <Stack gap="sm">
+      <Text size="sm" role="status">
+        {words.summary(providers.filter(({ missing }) => missing === null).length, providers.length)}
+      </Text>
+      <DataTable
+        label={words.label}
+        minWidth={620}
+        columns={[
+          { name: columns.provider },
+          { name: columns.state },
+          { name: columns.models },
+          { name: columns.key },
+          { name: columns.change },
+        ]}
+      >
+        {providers.map((provider) => (
+          <Row key={provider.name} provider={provider} onOpen={() => setOpened(provider.name)} />
+        ))}
+      </DataTable>
+      {dialogFor === undefined ? null : <ProviderDialog provider={dialogFor} onClose={() => setOpened(undefined)} />}
+    </Stack>
+  );
+}
+
+function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpen: () => void }) {
+  const { title, documentation, missing, models, credential } = provider;
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor href={documentation} target="_blank" rel="noreferrer" size="sm">
+          {title}
+        </Anchor>
+      </Table.Td>
+      <Table.Td>
+        <Badge variant="light" color={missing === null ? 'teal' : 'gray'} tt="none" miw="max-content">
+          {words.states[missing ?? 'offered']}
+        </Badge>
+      </Table.Td>
+      <Table.Td>{models.map(({ name }) => name).join(', ') || '–'}</Table.Td>
+      <Table.Td>{credential.source === null ? '–' : words.sources[credential.source]}</Table.Td>
+      <Table.Td>
+        <Group>
+          <Button variant="default" size="xs" onClick={onOpen} aria-label={words.changeOf(title)}>
+            {words.change}
+          </Button>
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
