@@ -8,7 +8,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { InputFile } from './provider.ts';
 import { streamedBody } from './request-body.ts';
-import type { RequestBody, StreamedPiece } from './request-body.ts';
+import type { DescribedPart, RequestBody, StreamedPiece } from './request-body.ts';
 
 /** One part of a form: a string, or a file with its file name. */
 export type FormPart =
@@ -19,6 +19,7 @@ export type FormPart =
 export async function createForm(parts: readonly FormPart[]): Promise<RequestBody> {
   const boundary = `form-${randomBytes(16).toString('hex')}`;
   const pieces: (Buffer | StreamedPiece)[] = [];
+  const described: DescribedPart[] = [];
   const addText = (text: string): void => {
     pieces.push(Buffer.from(text, 'utf8'));
   };
@@ -26,20 +27,24 @@ export async function createForm(parts: readonly FormPart[]): Promise<RequestBod
     addText(`--${boundary}\r\ncontent-disposition: form-data; name="${part.name}"`);
     if ('text' in part) {
       addText(`\r\n\r\n${part.text}\r\n`);
+      described.push(part);
       continue;
     }
     const { mimeType, path } = part.file;
     addText(`; filename="${part.fileName}"\r\ncontent-type: ${mimeType}\r\n\r\n`);
-    pieces.push({ byteLength: (await stat(path)).size, read: () => createReadStream(path) });
+    const byteLength = (await stat(path)).size;
+    pieces.push({ byteLength, read: () => createReadStream(path) });
+    described.push({ name: part.name, fileName: part.fileName, mimeType, byteLength });
     addText('\r\n');
   }
   addText(`--${boundary}--\r\n`);
 
   const contentType = `multipart/form-data; boundary=${boundary}`;
   const texts = pieces.filter((piece) => Buffer.isBuffer(piece));
-  if (texts.length < pieces.length) return streamedBody(contentType, pieces);
+  const describe = () => ({ form: described });
+  if (texts.length < pieces.length) return { ...streamedBody(contentType, pieces), describe };
   const body = Buffer.concat(texts);
-  return { contentType, body, byteLength: body.length };
+  return { contentType, body, byteLength: body.length, describe };
 }
 
 /**

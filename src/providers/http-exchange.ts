@@ -6,7 +6,7 @@ import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { createExchanges } from '../upstreams/exchange.ts';
-import type { StartExchange } from '../upstreams/exchange.ts';
+import type { AnswerHeaders, StartExchange } from '../upstreams/exchange.ts';
 import { createFileWriter } from './file-writer.ts';
 import type { FileWriter, ReceivedFile } from './file-writer.ts';
 import { discardBody } from './request-body.ts';
@@ -31,6 +31,16 @@ export interface ExchangeRequest {
   readonly onFreshConnection: boolean;
   /** Set if success returns a file and not JSON: the path of the file to write it to. */
   readonly fileTo?: string | undefined;
+  /** Receives the response as it arrived, before it is read: `admin models try` shows it. */
+  readonly onAnswer?: (answer: RawAnswer) => void;
+}
+
+/** A response as it arrived. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: AnswerHeaders;
+  /** As much as was read of it; empty for a file. */
+  readonly body: Buffer;
 }
 
 /** The response. If the body is not JSON, too long or cut off, `json` is undefined and `bodyFault` has the reason. */
@@ -76,8 +86,7 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       return reject(new ExchangeLost(false, 'ABORTED'));
     }
     let isOver = false;
-    let status: number | undefined;
-    let headerRetryAfterMs: number | undefined;
+    let head: Pick<RawAnswer, 'status' | 'headers'> | undefined;
     let file: FileWriter | undefined;
     const received = new CollectedBytes();
     const scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
@@ -91,9 +100,10 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       return true;
     };
     const settle = (fault: string | undefined, wasSent: boolean): void => {
-      if (status === undefined) return reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
-      const body = fault === undefined ? parse(received.take()) : unread(fault);
-      resolve({ status, retryAfterMs: headerRetryAfterMs ?? retryAfterMsOfBody(body.json), ...body });
+      if (head === undefined) return reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
+      const raw = { ...head, body: received.take() };
+      request.onAnswer?.(raw);
+      resolve(readAnswer(raw, fault));
     };
     const stop = (fault: string): void => {
       if (!end()) return;
@@ -123,8 +133,7 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       },
       {
         head(statusCode, headers) {
-          status = statusCode;
-          headerRetryAfterMs = retryAfterMsOfHeaders(headers, Date.now());
+          head = { status: statusCode, headers };
           if (request.fileTo !== undefined && statusCode < 300 && !isText(headers['content-type'])) {
             file = createFileWriter(request.fileTo, running, () => stop('FILE_NOT_WRITTEN'));
           }
@@ -147,7 +156,8 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
           // Until then an abort or the time limit still counts.
           void file.finish().then((written) => {
             if (written === undefined || !end()) return;
-            resolve({ status: status ?? 0, retryAfterMs: undefined, json: undefined, file: written });
+            if (head !== undefined) request.onAnswer?.({ ...head, body: Buffer.alloc(0) });
+            resolve({ status: head?.status ?? 0, retryAfterMs: undefined, json: undefined, file: written });
           });
         },
         lost(code, wasSent) {
@@ -177,6 +187,13 @@ function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {
     if (error instanceof JsonBoundsError) return false;
     throw error;
   }
+}
+
+/** @param fault why the body cannot be used. */
+export function readAnswer({ status, headers, body }: RawAnswer, fault?: string): ExchangeAnswer {
+  const read = fault === undefined ? parse(body) : unread(fault);
+  const retryAfterMs = retryAfterMsOfHeaders(headers, Date.now()) ?? retryAfterMsOfBody(read.json);
+  return { status, retryAfterMs, ...read };
 }
 
 function parse(body: Buffer): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {

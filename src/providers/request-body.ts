@@ -6,7 +6,16 @@ export interface RequestBody {
   /** A stream can be sent once, and is destroyed if it is not sent to its end. */
   readonly body: Buffer | Readable;
   readonly byteLength: number;
+  /** What a form or a body with files consists of, for people. */
+  describe?(): BodyDescription;
 }
+
+/** JSON with the sizes of files in place of their bytes, or the parts of a form. */
+export type BodyDescription = { readonly json: string } | { readonly form: readonly DescribedPart[] };
+
+export type DescribedPart =
+  | { readonly name: string; readonly text: string }
+  | { readonly name: string; readonly fileName: string; readonly mimeType: string; readonly byteLength: number };
 
 /** @param value anything that has a JSON form. */
 export function jsonBody(value: unknown): RequestBody {

@@ -37,6 +37,7 @@ import type {
   UpstreamFile,
 } from './provider.ts';
 import { createUpstreamDownload } from './upstream-download.ts';
+import type { Workbench } from './workbench.ts';
 import { discardBody, jsonBody } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { BEARER_ACCESS, CredentialError, hostOf, isTrusted, targetOf } from './upstream-target.ts';
@@ -48,6 +49,8 @@ export interface HttpProviderDeps {
   readonly logger: Logger;
   /** Limit of one exchange in milliseconds; default 60 s, and for a synchronous generation only the call's signal. */
   readonly timeoutMs?: number;
+  /** Set by `admin models try` alone. */
+  readonly workbench?: Workbench;
 }
 
 /** One submit. */
@@ -145,7 +148,7 @@ export function createUpstreamCalls(
   deps: HttpProviderDeps,
   access: Access = BEARER_ACCESS,
 ): UpstreamCalls {
-  const exchange = createHttpExchange();
+  const exchange = deps.workbench?.calls ?? createHttpExchange();
   const fetchFile = createUpstreamDownload();
   const timeoutMs = deps.timeoutMs ?? DEFAULT_TIMEOUT_MS;
 

@@ -4,6 +4,7 @@
  */
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';
+import type { EvaluationError } from '../workbench.ts';
 
 /** Expressions to evaluate over one document. */
 export interface ExpressionJob {
@@ -12,14 +13,17 @@ export interface ExpressionJob {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-/** For each expression its value as JSON, null if it has none, or the code of the error. */
-export type ExpressionAnswers = Readonly<Record<string, { readonly json: string | null } | { readonly code: string }>>;
+/** The value of an expression as JSON, null if it has none, or the error. */
+type ExpressionAnswer = { readonly json: string | null } | EvaluationError;
+
+export type ExpressionAnswers = Readonly<Record<string, ExpressionAnswer>>;
 
 /** The maximum recursion depth of an expression; deeper recursion is assumed not to terminate. */
 const MAX_DEPTH = 200;
 /** The maximum length of a list that an expression may create. */
 const MAX_SEQUENCE = 100_000;
 const MAX_COMPILED = 500;
+const MAX_MESSAGE_LENGTH = 500;
 
 const compiled = new LRUCache<string, jsonata.Expression>({ max: MAX_COMPILED });
 
@@ -31,17 +35,18 @@ function compile(text: string): jsonata.Expression {
   return expression;
 }
 
-async function evaluate(
-  text: string,
-  { document, variables }: ExpressionJob,
-): Promise<{ readonly json: string | null } | { readonly code: string }> {
+async function evaluate(text: string, { document, variables }: ExpressionJob): Promise<ExpressionAnswer> {
   try {
     // Even if a model file predates the validation, data must never become an expression.
     const value: unknown = await compile(text).evaluate(document, { ...variables, eval: undefined });
     return { json: JSON.stringify(value) ?? null };
   } catch (error) {
-    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-    return { code: typeof code === 'string' && /^[A-Z]\d{4}$/.test(code) ? code : 'FAILED' };
+    const { code, message, position } = (error ?? {}) as Readonly<Record<string, unknown>>;
+    return {
+      code: typeof code === 'string' && /^[A-Z]\d{4}$/.test(code) ? code : 'FAILED',
+      message: typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : undefined,
+      position: typeof position === 'number' ? position : undefined,
+    };
   }
 }
 

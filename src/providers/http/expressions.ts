@@ -5,6 +5,7 @@
  */
 import { packageModule } from '../../config/package-root.ts';
 import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
+import type { EvaluationError } from '../workbench.ts';
 import type { ExpressionAnswers, ExpressionJob } from './expression-thread.ts';
 
 /**
@@ -22,11 +23,14 @@ export class ExpressionError extends Error {
   readonly expression: string;
   /** `TIMEOUT`, `DIED` (the thread), `FAILED`, or the library's own code. */
   readonly code: string;
+  /** Not for logs: it may quote the data. */
+  readonly detail: EvaluationError;
 
-  constructor(expression: string, code: string) {
-    super(`the expression ${expression} of the model file produced no value (${code})`);
+  constructor(expression: string, detail: EvaluationError) {
+    super(`the expression ${expression} of the model file produced no value (${detail.code})`);
     this.expression = expression;
-    this.code = code;
+    this.code = detail.code;
+    this.detail = detail;
   }
 }
 
@@ -75,13 +79,13 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
       last = turn.catch(() => undefined);
       const answers = await turn.catch((error: unknown) => {
         const code = error instanceof ThreadEndedError && error.reason === 'timeout' ? 'TIMEOUT' : 'DIED';
-        throw new ExpressionError(given.map(([name]) => name).join(', '), code);
+        throw new ExpressionError(given.map(([name]) => name).join(', '), { code });
       });
       return {
         of(name) {
           const answer = answers[name];
           if (answer === undefined) return undefined;
-          if ('code' in answer) throw new ExpressionError(name, answer.code);
+          if ('code' in answer) throw new ExpressionError(name, answer);
           return answer.json === null ? undefined : (JSON.parse(answer.json) as unknown);
         },
       };

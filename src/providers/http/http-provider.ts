@@ -29,8 +29,8 @@ const NOT_CANCELLED: readonly number[] = [400, 404, 405, 409, 410, 422, 501];
 
 /** The adapter of protocol `http`; it is used bound to a binding, which determines what it declares. */
 export function createHttpProvider(deps: HttpProviderDeps): Provider {
-  const calls = createUpstreamCalls('http', deps, createAccess());
-  const file = createModelFile(deps.logger);
+  const calls = createUpstreamCalls('http', deps, createAccess(deps.workbench?.tokens));
+  const file = createModelFile(deps.logger, deps.workbench);
 
   const query = async (
     request: GenerationRequest,
@@ -46,18 +46,18 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   const pollState = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
     const { poll } = http;
-    const parts = await file.read(request, { path: poll.path, body: poll.body }, { jobId });
+    const parts = await file.read(request, { path: poll.path, body: poll.body }, { jobId }, 'poll');
     const answer = await query(request, call, parts.path, {
       method: poll.method ?? 'GET',
       body: parts.body,
       bringsFiles: http.result === undefined,
       definiteStatuses: poll.failedStatuses ?? GONE,
-      retryAfterMs: retryAfterOf(request, poll.retryAfter),
+      retryAfterMs: retryAfterOf(request, poll.retryAfter, 'poll'),
     });
     const { status, json } = answer;
     const context = { jobId, httpStatus: status, document: json };
     if (status >= 400) return { ...answer, context, state: 'failed' as const, progress: undefined };
-    const values = await file.read(request, { state: poll.state, progress: poll.progress }, context);
+    const values = await file.read(request, { state: poll.state, progress: poll.progress }, context, 'poll');
     return { ...answer, context, state: stateOf(values.state), progress: progressOf(values.progress) };
   };
 
@@ -73,7 +73,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     { result, reason }: WithResult,
     polled: unknown,
   ): Promise<ExpressionContext> => {
-    const { path } = await file.read(request, { path: result.path }, { jobId, document: polled });
+    const { path } = await file.read(request, { path: result.path }, { jobId, document: polled }, 'result');
     const { status, json } = await query(request, call, path, {
       method: 'GET',
       bringsFiles: true,
@@ -123,7 +123,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       const { state } = await pollState(request, jobId, call, http);
       if (state === 'done' || state === 'failed') return { outcome: 'too_late' };
     }
-    const parts = await file.read(request, { path: http.cancel.path, body: http.cancel.body }, { jobId });
+    const parts = await file.read(request, { path: http.cancel.path, body: http.cancel.body }, { jobId }, 'cancel');
     const { status, json } = await query(request, call, parts.path, {
       method: http.cancel.method ?? 'POST',
       body: parts.body,
@@ -134,6 +134,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       request,
       { outcome: http.cancel.outcome, cost: http.cancel.cost },
       { jobId, httpStatus: status, document: json },
+      'cancel',
     );
     const outcome = outcomeOf(values.outcome) ?? outcomeOfStatus(status);
     if (http.cancel.cost === undefined) return { outcome };
@@ -145,7 +146,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   const pollCost = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
     try {
       const { context } = await pollState(request, jobId, call, http);
-      return microUsdOf((await file.read(request, { cost: http.cancel?.cost }, context)).cost);
+      return microUsdOf((await file.read(request, { cost: http.cancel?.cost }, context, 'cancel')).cost);
     } catch (error) {
       if (error instanceof ProviderUnreachable) return undefined;
       throw error;
@@ -154,7 +155,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   /** The result is a file: it is fetched as every file is, with the credential if its host may have it. */
   const resultFile = async (request: GenerationRequest, jobId: string, text: string, polled: unknown) => {
-    const { path } = await file.read(request, { path: text }, { jobId, document: polled });
+    const { path } = await file.read(request, { path: text }, { jobId, document: polled }, 'result');
     const address = addressOf(path, scopeOf(request, bindingOf(request)));
     const url = address === undefined ? undefined : urlOf(request.upstream, address);
     if (url === undefined) throw new ProviderUnreachable({ code: 'NO_PATH' });
@@ -167,10 +168,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       method: http.submit.method ?? 'POST',
       ...(await bindSubmit(request, http, call, { file, calls })),
       async rejectionReason(httpStatus, document) {
-        const values = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document });
+        const values = await file.read(request, { refusal: http.submit.refusal }, { httpStatus, document }, 'submit');
         return reasonOf(values.refusal);
       },
-      retryAfterMs: retryAfterOf(request, http.submit.retryAfter),
+      retryAfterMs: retryAfterOf(request, http.submit.retryAfter, 'submit'),
     };
     const { hookUrl } = call;
     if (http.jobId !== undefined) {
@@ -196,9 +197,9 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   };
 
   /** How long a response asks us to wait, as the model file reads it. */
-  const retryAfterOf = (request: GenerationRequest, text: string | undefined) => {
+  const retryAfterOf = (request: GenerationRequest, text: string | undefined, within: string) => {
     return async (httpStatus: number, document: unknown): Promise<number | undefined> => {
-      const { retryAfter } = await file.read(request, { retryAfter: text }, { httpStatus, document });
+      const { retryAfter } = await file.read(request, { retryAfter: text }, { httpStatus, document }, within);
       return retryAfterMsOf(retryAfter);
     };
   };

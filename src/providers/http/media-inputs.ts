@@ -10,7 +10,7 @@ import path from 'node:path';
 import { extensionFor } from '@darkroom/media/media-types';
 import type { InputFile } from '../provider.ts';
 import { jsonBody, streamedBody } from '../request-body.ts';
-import type { RequestBody } from '../request-body.ts';
+import type { BodyDescription, RequestBody } from '../request-body.ts';
 
 /** What an expression sees of a file, as an element of `$media`, in the place where the input has it. */
 export interface MediaValue {
@@ -60,7 +60,12 @@ export async function createMediaInputs(media: ReadonlyMap<string, InputFile>): 
         const file = files[Number(piece)];
         return file === undefined ? [] : { byteLength: base64Length(file.byteLength), read: () => base64Of(file.path) };
       });
-      return streamedBody('application/json', pieces);
+      const describe = (): BodyDescription => ({
+        json: pieces
+          .map((piece) => (Buffer.isBuffer(piece) ? piece.toString('utf8') : `<${piece.byteLength} bytes of base64>`))
+          .join(''),
+      });
+      return { ...streamedBody('application/json', pieces), describe };
     },
   };
 }

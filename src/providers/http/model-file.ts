@@ -5,6 +5,7 @@
 import type { FormPartBinding } from './binding.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { GenerationRequest } from '../provider.ts';
+import type { Workbench } from '../workbench.ts';
 import { ExpressionError, createExpressions } from './expressions.ts';
 import type { MediaValue } from './media-inputs.ts';
 
@@ -27,19 +28,31 @@ export interface ExpressionContext {
 export type Values<Name extends string> = Readonly<Record<Name, unknown>>;
 
 export interface ModelFile {
-  /** Reads expressions over a response. */
+  /**
+   * Reads expressions over a response.
+   *
+   * @param within the member of the binding that has them; default: the binding itself.
+   */
   read<Name extends string>(
     request: GenerationRequest,
     expressions: Readonly<Record<Name, string | undefined>>,
     context: ExpressionContext,
+    within?: string,
   ): Promise<Values<Name>>;
   /** Reads a request to send. */
-  readRequest(request: GenerationRequest, texts: RequestTexts, context: ExpressionContext): Promise<RequestValues>;
+  readRequest(
+    request: GenerationRequest,
+    texts: RequestTexts,
+    context: ExpressionContext,
+    within: 'submit' | 'upload' | 'upload.send',
+  ): Promise<RequestValues>;
 }
 
 /** The expressions of a request. */
 export interface RequestTexts {
-  readonly address?: string;
+  readonly path?: string;
+  /** Instead of `path`. */
+  readonly url?: string;
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly form?: readonly FormPartBinding[] | undefined;
@@ -54,51 +67,67 @@ export interface RequestValues {
   readonly form: readonly unknown[];
 }
 
-export function createModelFile(logger: Logger): ModelFile {
+export function createModelFile(logger: Logger, workbench?: Workbench): ModelFile {
   const expressions = createExpressions();
 
-  const read: ModelFile['read'] = async (request, texts, { document, ...context }) => {
+  const read: ModelFile['read'] = async (request, texts, { document, ...context }, within) => {
     const { taskId, upstream } = request;
-    const note = (error: unknown): undefined => {
+    const note = (error: unknown): ExpressionError => {
       if (!(error instanceof ExpressionError)) throw error;
       const { expression, code } = error;
       logger.warn(
         { taskId, protocol: 'http', model: upstream.model, place: expression, code },
         'expression of the model file produced no value',
       );
-      return undefined;
+      return error;
     };
     const names = Object.keys(texts) as (keyof typeof texts)[];
     const variables = { input: inputOf(request), ...context, model: upstream.model, taskId };
     const values = await expressions.evaluate(texts, document, variables).catch(note);
-    const valueOf = (name: keyof typeof texts): unknown => {
+    const resultOf = (name: keyof typeof texts): unknown => {
+      if (values instanceof ExpressionError) return values;
       try {
-        return values?.of(name);
+        return values.of(name);
       } catch (error) {
         return note(error);
       }
+    };
+    const valueOf = (name: keyof typeof texts): unknown => {
+      const result = resultOf(name);
+      const error = result instanceof ExpressionError ? result.detail : undefined;
+      const value = error === undefined ? result : undefined;
+      const member = within === undefined ? name : `${within}.${name}`;
+      if (texts[name] !== undefined) workbench?.onExpression({ member, document, value, error });
+      return value;
     };
     return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Values<keyof typeof texts>;
   };
 
   return {
     read,
-    async readRequest(request, { address, body, headers = {}, form = [] }, context) {
+    async readRequest(request, { path, url, body, headers = {}, form = [] }, context, within) {
       const values = await read<string>(
         request,
         {
-          address,
+          path,
+          url,
           body,
           ...Object.fromEntries(Object.entries(headers).map(([name, text]) => [`headers.${name}`, text])),
-          ...Object.fromEntries(form.map(({ value, fields }, index) => [`form.${index}`, value ?? fields])),
+          ...Object.fromEntries(
+            form.flatMap(({ value, fields }, index) => [
+              [`form.${index}.value`, value],
+              [`form.${index}.fields`, fields],
+            ]),
+          ),
         },
         context,
+        within,
       );
       return {
-        address: values['address'],
+        address: values[path === undefined ? 'url' : 'path'],
         body: values['body'],
         headers: Object.fromEntries(Object.keys(headers).map((name) => [name, values[`headers.${name}`]])),
-        form: form.map((_, index) => values[`form.${index}`]),
+        form: form.map(({ value }, index) => values[`form.${index}.${value === undefined ? 'fields' : 'value'}`]),
       };
     },
   };

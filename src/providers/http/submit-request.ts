@@ -73,8 +73,8 @@ export async function bindSubmit(
   const input = withValues(inputOf(request), inputs);
   const { hookUrl } = call;
   const context = { hookUrl, document: input, input, media: withValues(inputOf(request), values) };
-  const texts = { address: submit.path, body: submit.body, headers: submit.headers, form: submit.form };
-  const parts = await file.readRequest(request, texts, context);
+  const texts = { path: submit.path, body: submit.body, headers: submit.headers, form: submit.form };
+  const parts = await file.readRequest(request, texts, context, 'submit');
   const address = addressOf(parts.address, scopeOf(request, http));
   if (address === undefined) throw unbound('submit.path');
   const headers = { ...http.headers, ...headersOf(parts.headers) };
@@ -113,8 +113,9 @@ async function uploadFile(
 
   const first = await file.readRequest(
     request,
-    { address: upload.path, body: upload.body, headers: upload.headers, form: upload.form },
+    { path: upload.path, body: upload.body, headers: upload.headers, form: upload.form },
     context,
+    'upload',
   );
   const path = addressOf(first.address, scope);
   if (path === undefined) throw unbound('upload.path');
@@ -131,8 +132,9 @@ async function uploadFile(
     const { send: next } = upload;
     const second = await file.readRequest(
       request,
-      { address: next.url, headers: next.headers, form: next.form },
+      { url: next.url, headers: next.headers, form: next.form },
       { ...context, document },
+      'upload.send',
     );
     const url = addressOf(second.address, scope);
     if (url === undefined) throw unbound('upload.send.url');
@@ -144,7 +146,7 @@ async function uploadFile(
       isBodyOptional: true,
     });
   }
-  const { reference } = await file.read(request, { reference: upload.reference }, { ...context, document });
+  const { reference } = await file.read(request, { reference: upload.reference }, { ...context, document }, 'upload');
   if (reference === undefined) throw unbound('upload.reference');
   return reference;
 }

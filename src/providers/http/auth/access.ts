@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { unlessAborted } from '../../../domain/unless-aborted.ts';
 import { createHttpExchange } from '../../http-exchange.ts';
+import type { HttpExchange } from '../../http-exchange.ts';
 import type { UpstreamBinding } from '../../provider.ts';
 import type { Access, Authorization, SignedRequest } from '../../upstream-target.ts';
 import { findBinding } from '../binding.ts';
@@ -16,9 +17,8 @@ const DEFAULT_JWT_SECONDS = 1_800;
 /** A token is valid from this long ago, in seconds, so that a server whose clock is behind accepts it. */
 const CLOCK_SKEW_SECONDS = 5;
 
-/** Creates the access of protocol `http`, with tokens of its own. */
-export function createAccess(): Access {
-  const exchange = createHttpExchange();
+/** Creates the access of protocol `http`, with tokens of its own. @param exchange obtains them. */
+export function createAccess(exchange: HttpExchange = createHttpExchange()): Access {
   const tokens = createTokens();
 
   const bearer = async (
