@@ -122,7 +122,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       // The terminal of npm start shows the message alone.
       logger.error({ file, problem }, `model file rejected; its previous content stays in use: ${message}`);
     }
-    if (problems.length > 0) onRejected?.(problems.length);
+    if (problems.length > 0) onRejected?.(new Set(problems.map(({ file }) => file)).size);
     rejected = problems.length === 0 ? undefined : { since: now(), problems };
     texts = next;
   }

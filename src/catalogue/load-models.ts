@@ -10,20 +10,21 @@ import { withDefaults } from './input-defaults.ts';
 import { ModelFileError, isProviderFile, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import { NO_SETTINGS, createOffer } from './offer.ts';
-import { findUpstreamProblem } from './protocol.ts';
+import { findUpstreamProblems } from './protocol.ts';
 import type { Protocol } from './protocol.ts';
 import { findPricingProblem } from './price-proof.ts';
 import { mergeProviders, providerFileCheck } from './provider-file.ts';
 import type { ProviderFile } from './provider-file.ts';
 import { worstCaseCost } from './price.ts';
-import { compileCheck } from '../schema/schema-validation.ts';
-import { TextModelDefinitionSchema, TextUpstreamSchema } from './text-definition.ts';
-import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
+import { compileCheck, compileViolations } from '../schema/schema-validation.ts';
+import type { Check, FindViolations } from '../schema/schema-validation.ts';
+import { TextModelDefinitionSchema, TextUpstreamSchema, isTextModel } from './text-definition.ts';
+import type { CatalogueModel } from './text-definition.ts';
 import { findTextModelProblem } from './text-proof.ts';
 
 export { ModelFileError } from './model-files.ts';
 
-const checkTextDefinition = compileCheck(TextModelDefinitionSchema, 'invalid model file');
+const checkTextDefinition = compileViolations(TextModelDefinitionSchema, 'invalid model file');
 
 /**
  * The content of model files. A bad file keeps the definition that it had when it was last good, so that it blocks no
@@ -33,7 +34,7 @@ export interface ReadModels {
   readonly definitions: readonly CatalogueModel[];
   /** The providers that definitions can refer to. */
   readonly providers: readonly ProviderFile[];
-  /** In the order of the files. */
+  /** In the order of the files; a file may have several. */
   readonly problems: readonly ModelFileError[];
 }
 
@@ -59,7 +60,7 @@ export async function loadModels(
 export function createModelReader(protocols: readonly Protocol[]): ModelReader {
   const check = mediaModelCheck(protocols);
   const readProviders = createProviderReader(protocols);
-  let known = new Map<string, KnownModel>();
+  let known = new Map<string, Reading>();
   /** The result of the last read, by file. */
   let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
   return (texts) => {
@@ -77,10 +78,10 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
       }
       const earlier = before.get(file);
       const isKnown = earlier?.text === text && earlier.providers === providers.byName;
-      const model = isKnown ? earlier.model : readModel(file, text, providers.byName, check, earlier);
-      known.set(file, { text, providers: providers.byName, model });
-      const given = model instanceof ModelFileError ? accepted.get(file) : model;
-      if (model instanceof ModelFileError) problems.push(model);
+      const reading = isKnown ? earlier : readModel(file, text, providers.byName, check, earlier);
+      known.set(file, reading);
+      problems.push(...reading.problems);
+      const given = reading.model ?? accepted.get(file);
       if (given !== undefined) files.set(file, given);
     }
     const between = revertConflicts(files, accepted);
@@ -93,11 +94,12 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
   };
 }
 
-/** What a file was read as. */
-interface KnownModel {
+/** What a file was read as: a model, or everything that is wrong with it. */
+interface Reading {
   readonly text: string;
   readonly providers: ReadonlyMap<string, ProviderFile>;
-  readonly model: CatalogueModel | ModelFileError;
+  readonly model: CatalogueModel | undefined;
+  readonly problems: readonly ModelFileError[];
 }
 
 interface ReadProviders {
@@ -206,18 +208,21 @@ function readModel(
   text: string,
   providers: ReadonlyMap<string, ProviderFile>,
   check: MediaModelCheck,
-  earlier: KnownModel | undefined,
-): CatalogueModel | ModelFileError {
+  earlier: Reading | undefined,
+): Reading {
+  let merged: unknown;
   try {
-    const merged = mergeProviders(file, parse(file, text), providers);
-    // Another provider has changed: the definition is the same object, so that it is not compiled again.
-    const known = earlier?.model;
-    if (known !== undefined && !(known instanceof ModelFileError) && isDeepStrictEqual(known, merged)) return known;
-    return validateModel(file, merged, check);
+    merged = mergeProviders(file, parse(file, text), providers);
   } catch (error) {
-    if (error instanceof ModelFileError) return error;
+    if (error instanceof ModelFileError) return { text, providers, model: undefined, problems: [error] };
     throw error;
   }
+  // Another provider has changed: the definition is the same object, so that it is not compiled again.
+  const before = earlier?.model;
+  if (before !== undefined && isDeepStrictEqual(before, merged))
+    return { text, providers, model: before, problems: [] };
+  const problems = problemsIn(merged, check).map((problem) => new ModelFileError(file, problem));
+  return { text, providers, model: problems.length === 0 ? (merged as CatalogueModel) : undefined, problems };
 }
 
 function parse(file: string, text: string): unknown {
@@ -237,72 +242,68 @@ function positionIn(text: string, problem: string): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
 }
 
-function validateModel(file: string, parsed: unknown, check: MediaModelCheck): CatalogueModel {
+/** Everything that is wrong with a model file, each with its position; with its form alone if that is not right. */
+function problemsIn(parsed: unknown, check: MediaModelCheck): readonly string[] {
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
-  const model = isText ? validateTextModel(file, parsed) : validateMediaModel(file, parsed, check);
+  const ofForm = (isText ? checkTextDefinition : check.form)(parsed).map(({ message }) => message);
+  if (ofForm.length > 0) return ofForm;
+  const model = parsed as CatalogueModel;
   const { deprecatedAt, retiresAt } = model;
-  if (deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt) {
-    throw new ModelFileError(file, `retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`);
-  }
-  return model;
-}
-
-function validateTextModel(file: string, parsed: unknown): TextModelDefinition {
-  const problem = checkTextDefinition(parsed) ?? findTextModelProblem(parsed as TextModelDefinition);
-  if (problem !== undefined) throw new ModelFileError(file, problem);
-  return parsed as TextModelDefinition;
+  return [
+    ...(isTextModel(model) ? (findTextModelProblem(model) ?? []) : mediaProblemsIn(model, check)),
+    ...(deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt
+      ? [`retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`]
+      : []),
+  ];
 }
 
 /** What is wrong with the form of a model file, and with its upstreams. */
 interface MediaModelCheck {
-  form(parsed: unknown): string | undefined;
-  upstreams(definition: ModelDefinition): string | undefined;
+  readonly form: FindViolations;
+  readonly upstreams: (definition: ModelDefinition) => readonly string[];
 }
 
 function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
   return {
-    form: compileCheck(modelDefinitionSchema(protocols), 'invalid model file'),
-    upstreams: (definition) => findUpstreamProblem(definition, protocols),
+    form: compileViolations(modelDefinitionSchema(protocols), 'invalid model file'),
+    upstreams: (definition) => findUpstreamProblems(definition, protocols),
   };
 }
 
-function validateMediaModel(file: string, parsed: unknown, check: MediaModelCheck): ModelDefinition {
-  const problem = check.form(parsed);
-  if (problem !== undefined) throw new ModelFileError(file, problem);
-  const definition = parsed as ModelDefinition;
-  if (definition.routes[DEFAULT_ROUTE] === undefined) {
-    throw new ModelFileError(file, `routes: there is no ${DEFAULT_ROUTE} route`);
-  }
-  const unreachable = check.upstreams(definition);
-  if (unreachable !== undefined) throw new ModelFileError(file, unreachable);
-  checkSchema(file, definition);
-  return definition;
+function mediaProblemsIn(definition: ModelDefinition, check: MediaModelCheck): readonly string[] {
+  return [
+    ...(definition.routes[DEFAULT_ROUTE] === undefined ? [`routes: there is no ${DEFAULT_ROUTE} route`] : []),
+    ...check.upstreams(definition),
+    ...schemaProblemsIn(definition),
+  ];
 }
 
 /**
  * An example that its own schema rejects would mislead everyone who copies it; a price must fit whatever the schema
  * accepts.
  */
-function checkSchema(file: string, definition: ModelDefinition): void {
-  let checkInput;
+function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
+  const { inputSchema, pricing, examples } = definition;
+  let checkInput: Check;
   try {
-    checkInput = compileCheck(definition.inputSchema, 'invalid input');
+    checkInput = compileCheck(inputSchema, 'invalid input');
   } catch (error) {
-    throw new ModelFileError(file, `inputSchema: ${error instanceof Error ? error.message : 'not a schema'}`, {
-      cause: error,
-    });
+    return [`inputSchema: ${error instanceof Error ? error.message : 'not a schema'}`];
   }
   // Spec §2.5.1: a field that is not in the schema is rejected.
-  if (definition.inputSchema['type'] !== 'object' || definition.inputSchema['additionalProperties'] !== false) {
-    throw new ModelFileError(file, 'inputSchema: it must have "type": "object" and "additionalProperties": false');
-  }
+  const isClosed = inputSchema['type'] === 'object' && inputSchema['additionalProperties'] === false;
   const priced = findPricingProblem(definition);
-  if (priced !== undefined) throw new ModelFileError(file, priced);
-  definition.examples.forEach((example, index) => {
+  const ofExamples = examples.flatMap((example, index) => {
     const problem = checkInput(example);
-    if (problem !== undefined) throw new ModelFileError(file, `examples.${index}: ${problem}`);
-    const filled = checkInput(withDefaults(definition.inputSchema, example));
-    if (filled !== undefined) throw new ModelFileError(file, `inputSchema: a default is not allowed: ${filled}`);
-    worstCaseCost(definition.pricing, example);
+    if (problem !== undefined) return `examples.${index}: ${problem}`;
+    const filled = checkInput(withDefaults(inputSchema, example));
+    if (filled !== undefined) return `inputSchema: a default is not allowed: ${filled}`;
+    if (priced === undefined) worstCaseCost(pricing, example);
+    return [];
   });
+  return [
+    ...(isClosed ? [] : ['inputSchema: it must have "type": "object" and "additionalProperties": false']),
+    ...(priced === undefined ? [] : [priced]),
+    ...new Set(ofExamples),
+  ];
 }

@@ -10,30 +10,29 @@ export interface Protocol {
   readonly name: string;
   /** The fields of an upstream that only this protocol has, each with its JSON Schema. */
   readonly fields?: Readonly<Record<string, TSchema>>;
-  /** Validates an upstream beyond its form. @returns the first problem with its position, or undefined. */
-  problemOf?(upstream: Upstream): string | undefined;
+  /** Validates an upstream beyond its form. @returns every problem with its position. */
+  problemsOf?(upstream: Upstream): readonly string[];
 }
 
-/** @returns the first problem of an upstream with its position, or undefined: each can be called as it is written. */
-export function findUpstreamProblem({ routes }: ModelDefinition, protocols: readonly Protocol[]): string | undefined {
-  for (const [route, { upstreams }] of Object.entries(routes)) {
-    for (const [index, upstream] of upstreams.entries()) {
-      const problem = problemOf(upstream, protocols);
-      if (problem !== undefined) return `routes.${route}.upstreams.${index}.${problem}`;
-    }
-  }
-  return undefined;
+/** @returns every problem of the upstreams with its position. None: each can be called as it is written. */
+export function findUpstreamProblems({ routes }: ModelDefinition, protocols: readonly Protocol[]): readonly string[] {
+  return Object.entries(routes).flatMap(([route, { upstreams }]) =>
+    upstreams.flatMap((upstream, index) =>
+      problemsOf(upstream, protocols).map((problem) => `routes.${route}.upstreams.${index}.${problem}`),
+    ),
+  );
 }
 
-function problemOf(upstream: Upstream, protocols: readonly Protocol[]): string | undefined {
+function problemsOf(upstream: Upstream, protocols: readonly Protocol[]): readonly string[] {
   const own = protocols.find(({ name }) => name === upstream.protocol);
   if (own === undefined) {
     const names = protocols.map(({ name }) => name).join(', ');
-    return `protocol: there is no ${JSON.stringify(upstream.protocol)}, only ${names}`;
+    return [`protocol: there is no ${JSON.stringify(upstream.protocol)}, only ${names}`];
   }
-  for (const { name, fields = {} } of protocols) {
-    const foreign = name === own.name ? undefined : Object.keys(fields).find((field) => field in upstream);
-    if (foreign !== undefined) return `${foreign}: only protocol ${name} has it`;
-  }
-  return own.problemOf?.(upstream);
+  const foreign = protocols.flatMap(({ name, fields = {} }) =>
+    name === own.name
+      ? []
+      : Object.keys(fields).flatMap((field) => (field in upstream ? `${field}: only protocol ${name} has it` : [])),
+  );
+  return [...foreign, ...(own.problemsOf?.(upstream) ?? [])];
 }

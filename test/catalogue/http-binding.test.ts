@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { modelDefinitionSchema } from '../../src/catalogue/definition.ts';
 import type { ModelDefinition, Upstream } from '../../src/catalogue/definition.ts';
-import { findUpstreamProblem } from '../../src/catalogue/protocol.ts';
+import { findUpstreamProblems } from '../../src/catalogue/protocol.ts';
 import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { HttpBinding, HttpUpstream } from '../../src/providers/http/binding.ts';
@@ -36,7 +36,7 @@ function definition(upstream: Changes): ModelDefinition {
 }
 
 function problemOf(upstream: Changes): string | undefined {
-  return findUpstreamProblem(definition(upstream), PROTOCOLS);
+  return findUpstreamProblems(definition(upstream), PROTOCOLS)[0];
 }
 
 describe('an upstream that a model file describes', () => {
@@ -100,7 +100,7 @@ describe('an upstream that a model file describes', () => {
   it('is rejected when the protocol and the description do not match', () => {
     const bare = { protocol: 'http', model: 'm' };
     const problem = (upstream: Upstream & { readonly http?: HttpBinding }): string | undefined =>
-      findUpstreamProblem({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS);
+      findUpstreamProblems({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS)[0];
 
     assert.equal(problem(bare), `${where}.http: missing for protocol http`);
     assert.equal(problem({ ...bare, http: GOOD }), `${where}.baseUrl: missing for protocol http`);

@@ -196,6 +196,24 @@ describe('an invalid file', () => {
     assert.deepEqual(pinned, ['a', 'a', 'b']);
   });
 
+  it('counts a file with several problems once', async () => {
+    await put('a.json', text({ name: 'a' }));
+    const counts: number[] = [];
+    const catalogue = await open({ onRejected: (files) => counts.push(files) });
+
+    await put('a.json', text({ name: 'a', typicalSeconds: -1, created: -1 }));
+
+    await waitFor('it is rejected', () => counts.length > 0);
+    assert.deepEqual(counts, [1]);
+    assert.deepEqual(
+      catalogue
+        .state()
+        .rejected?.problems.map(({ problem }) => problem)
+        .toSorted(),
+      ['created', 'typicalSeconds'].map((member) => `invalid model file: ${member}: minimum: got -1, want 0`),
+    );
+  });
+
   it('keeps the previous version of its model until it is valid again or removed', async () => {
     await put('a.json', text({ name: 'a' }));
     await put('b.json', text({ name: 'b' }));

@@ -51,6 +51,44 @@ describe('admin models check', () => {
     assert.match(second?.problem ?? '', /^name: .*scene\.json has darkroom\/scene already$/);
   });
 
+  it('reports every problem of a file by its member, not only the first', async () => {
+    const http = {
+      auth: { scheme: 'header' },
+      submit: { path: "'/jobs", body: '{ "say": $now() }', headers: { cookie: "'a'" } },
+      jobId: 'id',
+      outputs: 'files',
+    };
+    const upstream = { protocol: 'http', baseUrl: 'https://api.example', model: 'm', http };
+    const routes = { default: { upstreams: [upstream] } };
+    const examples = [{ prompt: 'a fox' }, { prompt: '' }, { resolution: '1k' }];
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ routes, examples })));
+    await writeFile(
+      path.join(directory, 'b.json'),
+      JSON.stringify({ ...definition(), name: 'b', typicalSeconds: -1, created: 'yesterday' }),
+    );
+
+    const { code, report, stderr } = await check(directory);
+
+    assert.equal(code, 1);
+    assert.match(stderr, /^2 of the files would be rejected$/m);
+    const where = 'routes.default.upstreams.0.http';
+    const problemsOf = (name: string) =>
+      report.problems.filter(({ file }) => path.basename(file) === name).map(({ problem }) => problem);
+    assert.deepEqual(problemsOf('a.json'), [
+      `${where}.submit.path: not JSONata: String literal must be terminated by a matching quote at character 6`,
+      `${where}.submit.body: $now is not available here`,
+      `${where}.auth.name: scheme header needs it`,
+      `${where}.headers: cookie is not for a model file to set`,
+      `${where}.poll: it and jobId need one another`,
+      'examples.1: invalid input: prompt: minLength: got 0, want 1',
+      'examples.2: invalid input: missing property: prompt',
+    ]);
+    assert.deepEqual(problemsOf('b.json').toSorted(), [
+      'invalid model file: created: type: got string, want integer',
+      'invalid model file: typicalSeconds: minimum: got -1, want 0',
+    ]);
+  });
+
   it('recognizes the directory of the embedded models', async () => {
     const { code, report } = await check(packageFile('models'));
 

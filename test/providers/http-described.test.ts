@@ -9,7 +9,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { findBindingProblem } from '../../src/providers/http/validate-binding.ts';
+import { findBindingProblems } from '../../src/providers/http/validate-binding.ts';
 import type { HttpBinding } from '../../src/providers/http/binding.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
@@ -55,7 +55,7 @@ async function withServer(
   answers: Readonly<Record<string, unknown>>,
   work: (bench: Bench) => Promise<void>,
 ): Promise<void> {
-  assert.equal(findBindingProblem(http), undefined);
+  assert.deepEqual(findBindingProblems(http), []);
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {

@@ -37,5 +37,6 @@ async function checkModelDirectory(directory: string, isJson: boolean): Promise<
     },
     isJson,
   );
-  if (problems.length > 0) throw new AdminError(`${problems.length} of the files would be rejected`);
+  const rejected = new Set(problems.map(({ file }) => file)).size;
+  if (rejected > 0) throw new AdminError(`${rejected} of the files would be rejected`);
 }

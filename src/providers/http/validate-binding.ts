@@ -1,5 +1,6 @@
 /** Validates a binding beyond its form, when the model file is read. */
 import jsonata from 'jsonata';
+import { textAt, valueAt } from '../json-answer.ts';
 import { findAuthProblem } from './auth/auth.ts';
 import { BODY_OUTPUT } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
@@ -35,68 +36,78 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
   return texts.some((text) => text !== undefined && variablesOf(jsonata(text).ast()).has(variable));
 }
 
-/**
- * What is wrong with a binding beyond its form.
- *
- * @returns the first problem with its position, or undefined.
- */
-export function findBindingProblem(binding: HttpBinding): string | undefined {
-  for (const [name, text] of expressionsOf(binding)) {
+/** @returns everything that is wrong with a binding beyond its form, with its position. */
+export function findBindingProblems(binding: HttpBinding): readonly string[] {
+  const ofExpressions = expressionsOf(binding).flatMap(([name, text]) => {
     const problem = text === undefined ? undefined : findExpressionProblem(text);
-    if (problem !== undefined) return `${name}: ${problem}`;
-  }
+    return problem === undefined ? [] : `${name}: ${problem}`;
+  });
   const { auth, poll, jobId, result, cancel } = binding;
-  return (
-    (auth === undefined ? undefined : findAuthProblem(auth)) ??
-    findHeaderProblem(binding) ??
-    findBodyProblem(binding) ??
-    findMediaProblem(binding) ??
-    findOutputProblem(binding) ??
-    ((jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another') ??
-    (poll === undefined && (result ?? cancel) !== undefined
-      ? 'jobId: missing; result and cancel need one'
-      : undefined) ??
-    (binding.isSubmitRepeatable === true && !submitReads(binding, 'taskId')
+  const others = [
+    auth === undefined ? undefined : findAuthProblem(auth),
+    ...findHeaderProblems(binding),
+    ...findBodyProblems(binding),
+    ...findMediaProblems(binding),
+    findOutputProblem(binding),
+    (jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another',
+    jobId === undefined && (result ?? cancel) !== undefined ? 'jobId: missing; result and cancel need one' : undefined,
+    // Whether an expression sends something is known only of one that can be read.
+    binding.isSubmitRepeatable === true && ofExpressions.length === 0 && !submitReads(binding, 'taskId')
       ? 'isSubmitRepeatable: no expression of submit sends $taskId'
-      : undefined)
-  );
+      : undefined,
+  ];
+  return [...ofExpressions, ...others.filter((problem) => problem !== undefined)];
 }
 
-function findHeaderProblem({ headers, submit, upload }: HttpBinding): string | undefined {
+function findHeaderProblems({ headers, submit, upload }: HttpBinding): readonly string[] {
   const names = [headers, submit.headers, upload?.headers, upload?.send?.headers].flatMap((all) =>
     Object.keys(all ?? {}),
   );
-  const barred = names.find((name) => BARRED_HEADERS.includes(name.toLowerCase()));
-  return barred === undefined ? undefined : `headers: ${barred} is not for a model file to set`;
+  const barred = new Set(names.filter((name) => BARRED_HEADERS.includes(name.toLowerCase())));
+  return [...barred].map((name) => `headers: ${name} is not for a model file to set`);
 }
 
-function findBodyProblem({ auth, submit, upload }: HttpBinding): string | undefined {
-  if ((submit.body === undefined) === (submit.form === undefined)) return 'submit: it needs either body or form';
-  if (submit.form !== undefined && auth?.scheme === 'sigv4') {
-    return 'submit.form: scheme sigv4 signs the body, and a form is streamed';
-  }
-  for (const [index, part] of (submit.form ?? []).entries()) {
-    const problem = part.isFile === undefined ? findPartProblem(part) : 'isFile: only upload has a file';
-    if (problem !== undefined) return `submit.form.${index}.${problem}`;
-  }
-  return upload === undefined ? undefined : findUploadProblem(upload);
+function findBodyProblems({ auth, submit, upload }: HttpBinding): readonly string[] {
+  return [
+    ...((submit.body === undefined) === (submit.form === undefined) ? ['submit: it needs either body or form'] : []),
+    ...(submit.form !== undefined && auth?.scheme === 'sigv4'
+      ? ['submit.form: scheme sigv4 signs the body, and a form is streamed']
+      : []),
+    ...findFormProblems('submit.form', submit.form, (part) =>
+      part.isFile === undefined ? findPartProblem(part) : 'isFile: only upload has a file',
+    ),
+    ...(upload === undefined ? [] : findUploadProblems(upload)),
+  ];
 }
 
-function findUploadProblem({ body, form, send }: UploadBinding): string | undefined {
-  if (body !== undefined && form !== undefined) return 'upload: it needs either body or form';
-  if ((body === undefined) !== (send === undefined)) return 'upload.send: it and body need one another';
-  for (const [where, parts] of [
+function findUploadProblems({ body, form, send }: UploadBinding): readonly string[] {
+  const forms = [
     ['upload.form', form],
     ['upload.send.form', send?.form],
-  ] as const) {
-    if (parts === undefined) continue;
-    for (const [index, part] of parts.entries()) {
-      const problem = part.media === undefined ? findPartProblem(part) : 'media: isFile is the file of an upload';
-      if (problem !== undefined) return `${where}.${index}.${problem}`;
-    }
-    if (parts.filter(({ isFile }) => isFile === true).length !== 1) return `${where}: it needs one part with isFile`;
-  }
-  return undefined;
+  ] as const;
+  return [
+    ...(body !== undefined && form !== undefined ? ['upload: it needs either body or form'] : []),
+    ...((body === undefined) === (send === undefined) ? [] : ['upload.send: it and body need one another']),
+    ...forms.flatMap(([where, parts]) => [
+      ...findFormProblems(where, parts, (part) =>
+        part.media === undefined ? findPartProblem(part) : 'media: isFile is the file of an upload',
+      ),
+      ...(parts === undefined || parts.filter(({ isFile }) => isFile === true).length === 1
+        ? []
+        : [`${where}: it needs one part with isFile`]),
+    ]),
+  ];
+}
+
+function findFormProblems(
+  where: string,
+  parts: readonly FormPartBinding[] = [],
+  find: (part: FormPartBinding) => string | undefined,
+): readonly string[] {
+  return parts.flatMap((part, index) => {
+    const problem = find(part);
+    return problem === undefined ? [] : `${where}.${index}.${problem}`;
+  });
 }
 
 function findPartProblem({ name, value, fields, media, isFile }: FormPartBinding): string | undefined {
@@ -106,14 +117,16 @@ function findPartProblem({ name, value, fields, media, isFile }: FormPartBinding
   return name === undefined ? undefined : 'name: fields has the names';
 }
 
-function findMediaProblem({ media = {}, upload, submit }: HttpBinding): string | undefined {
-  const uploaded = Object.entries(media).find(([, mode]) => mode === 'upload')?.[0];
-  if (uploaded !== undefined && upload === undefined) return `media.${uploaded}: there is no upload`;
-  if (uploaded === undefined && upload !== undefined) return 'upload: no field of media is uploaded';
-  const inline = Object.entries(media).find(([, mode]) => mode === 'inline')?.[0];
-  return inline !== undefined && submit.body === undefined
-    ? `media.${inline}: in a form, a part with media sends the file`
-    : undefined;
+function findMediaProblems({ media = {}, upload, submit }: HttpBinding): readonly string[] {
+  const fieldsOf = (wanted: string) => Object.entries(media).flatMap(([field, mode]) => (mode === wanted ? field : []));
+  const uploaded = fieldsOf('upload');
+  return [
+    ...(upload === undefined ? uploaded.map((field) => `media.${field}: there is no upload`) : []),
+    ...(upload !== undefined && uploaded.length === 0 ? ['upload: no field of media is uploaded'] : []),
+    ...(submit.body === undefined
+      ? fieldsOf('inline').map((field) => `media.${field}: in a form, a part with media sends the file`)
+      : []),
+  ];
 }
 
 function findOutputProblem({ outputs, poll, result }: HttpBinding): string | undefined {
@@ -122,7 +135,8 @@ function findOutputProblem({ outputs, poll, result }: HttpBinding): string | und
     : undefined;
 }
 
-function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {
+/** Every expression of a binding with its position; undefined where a file has none. */
+export function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {
   const { submit, upload, jobId, poll, result, outputs, reason, cancel } = binding;
   return [
     ['submit.path', submit.path],
@@ -171,7 +185,9 @@ function findExpressionProblem(text: string): string | undefined {
   try {
     variables = variablesOf(jsonata(text).ast());
   } catch (error) {
-    return `not JSONata: ${error instanceof Error ? error.message : 'it cannot be read'}`;
+    // Objects of the library, which are no errors.
+    const at = valueAt(error, 'position');
+    return `not JSONata: ${textAt(error, 'message') ?? 'it cannot be read'}${typeof at === 'number' ? ` at character ${at}` : ''}`;
   }
   const barred = BARRED_FUNCTIONS.find((name) => variables.has(name));
   return barred === undefined ? undefined : `$${barred} is not available here`;

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { buffer } from 'node:stream/consumers';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
-import { findBindingProblem } from '../../../src/providers/http/validate-binding.ts';
+import { findBindingProblems } from '../../../src/providers/http/validate-binding.ts';
 import { ProviderUnreachable } from '../../../src/providers/provider-unknown.ts';
 import { ProviderRejection } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
@@ -557,6 +557,7 @@ describe('a binding that cannot work', () => {
         /^submit\.form: scheme sigv4/,
       ],
     ];
-    for (const [changes, problem] of cases) assert.match(findBindingProblem({ ...JOBS, ...changes }) ?? '', problem);
+    for (const [changes, problem] of cases)
+      assert.match(findBindingProblems({ ...JOBS, ...changes })[0] ?? '', problem);
   });
 });
