@@ -99,7 +99,7 @@ async function readDirectory(directory: string, texts: Map<string, string | Mode
     const names = (await readdir(directory)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
     for (const name of names.sort()) {
       const file = path.join(directory, name);
-      texts.set(file, await readText(file));
+      texts.set(file, await readModelText(file));
     }
   } catch (error) {
     texts.set(directory, unreadable(directory, error));
@@ -116,7 +116,8 @@ function isSame(one: string | ModelFileError, other: string | ModelFileError | u
   return one === other;
 }
 
-async function readText(file: string): Promise<string | ModelFileError> {
+/** Reads one file, whatever its name. */
+export async function readModelText(file: string): Promise<string | ModelFileError> {
   try {
     // Through links: a mounted volume consists of them. A pipe would never end.
     const found = await stat(file);

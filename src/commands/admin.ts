@@ -39,7 +39,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
   ledgerCommands(group('ledger', 'ledger entries and their verification'), run);
   usageCommand(program.command('usage'), run);
   const models = group('models', 'model files');
-  modelCommands(models);
+  modelCommands(models, environment);
   listCommand(models.command('providers'), run);
   providerCommands(group('providers', 'providers of models, their keys and URLs'), run);
   taskCommands(group('tasks', 'single tasks'), run);

@@ -32,6 +32,20 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'operators',
     bound: 'compiles expressions of model files; evaluates nothing',
   },
+  'src/commands/admin/try/credential-mask.ts': {
+    uses: { 'JSON.parse': 1, RegExp: 1 },
+    of: 'operators',
+    bound: 'a credential; the expression is made of its spellings, each literally',
+  },
+  'src/commands/admin/try/input.ts': { uses: { 'JSON.parse': 2 }, of: 'operators', bound: 'an argument, or 64 MB' },
+  'src/commands/admin/try/observe.ts': { uses: { 'JSON.parse': 2 }, of: 'our own', bound: 'what we are about to send' },
+  'src/commands/admin/try/recording.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: '256 MB' },
+  'src/commands/admin/try/resolve-upstream.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'operators',
+    bound: "the operator's own files",
+  },
+  'src/commands/admin/try/try-model.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
   'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
   'packages/api/src/client/api-client.ts': {
     uses: { 'JSON.parse': 2 },

@@ -6,13 +6,38 @@ import { packageFile } from '../../config/package-root.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import { print } from './print.ts';
+import { wholeNumber } from '../command-line.ts';
 
-export function modelCommands(group: Group): void {
+export function modelCommands(group: Group, environment: NodeJS.ProcessEnv): void {
   group
     .command('check')
     .description('read the model files of a directory as the api would, and report what is wrong with them')
     .argument('<folder>', 'directory with model files')
     .action((directory, _options, command) => checkModelDirectory(directory, command.optsWithGlobals().json === true));
+  tryCommand(group, environment, (text) => void process.stdout.write(text));
+}
+
+/** @param print writes to standard output. */
+export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, print: (text: string) => void): void {
+  group
+    .command('try')
+    .description('show the request that a model file makes of an input, and with --send what its provider answers')
+    .argument('<file>', 'model file')
+    .option('--input <value...>', 'JSON, @file or name=value; default: the first example of the file')
+    .option('--media <field=path...>', 'file for a field whose file is sent to the provider')
+    .option('--route <name>', 'default: the default route')
+    .option('--upstream <number>', 'of the route, from 0', wholeNumber(0, 7))
+    .option('--send', 'send it, which may cost money')
+    .option('--yes', 'send without asking')
+    .option('--timeout <seconds>', 'with --send; default: the limit of the model', wholeNumber(1, 604_800))
+    .option('--output <folder>', 'with --send: where to store what was made; default: nothing is downloaded')
+    .option('--record <file>', 'with --send: where to store the exchanges')
+    .option('--recording <file>', 'exchanges to evaluate the expressions over, instead of sending')
+    .action(async (file, options, command) => {
+      // Here and not above, as for `check`.
+      const { tryModel } = await import('./try/try-model.ts');
+      await tryModel(file, options, { isJson: command.optsWithGlobals().json === true, environment, print });
+    });
 }
 
 /**

@@ -7,7 +7,6 @@
 import { createAccess } from './auth/access.ts';
 import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
-import { jobIdAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
@@ -19,7 +18,7 @@ import { createModelFile } from './model-file.ts';
 import type { ExpressionContext } from './model-file.ts';
 import { bindSubmit, fieldsWithFiles, scopeOf } from './submit-request.ts';
 import { submitReads } from './validate-binding.ts';
-import { addressOf, filesOf, microUsdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
+import { addressOf, filesOf, jobIdOf, microUsdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
 
 /** A job that the upstream no longer knows. */
 const GONE: readonly number[] = [404, 410];
@@ -179,7 +178,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         ...exchange,
         async jobId(document) {
           const { jobId } = await file.read(request, { jobId: http.jobId }, { document, hookUrl });
-          return jobIdAt(typeof jobId === 'number' ? String(jobId) : jobId);
+          return jobIdOf(jobId);
         },
       });
     }
@@ -230,7 +229,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 type WithResult = HttpBinding & { readonly result: NonNullable<HttpBinding['result']> };
 
 /** Whether a response is itself the file. */
-function isBody({ outputs }: HttpBinding): boolean {
+export function isBody({ outputs }: HttpBinding): boolean {
   return outputs.trim() === BODY_OUTPUT;
 }
 

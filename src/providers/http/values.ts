@@ -4,7 +4,7 @@
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { decimalOf, roundUpToMicroUsd } from '../../domain/money.ts';
-import { isWebAddress, textAt } from '../json-answer.ts';
+import { isWebAddress, jobIdAt, textAt } from '../json-answer.ts';
 import { filesIn, filesOfBase64 } from '../output-files.ts';
 import type { CancelOutcome, ProducedFile } from '../provider.ts';
 import type { Address } from '../upstream-target.ts';
@@ -12,7 +12,7 @@ import { isAllowed } from './hosts.ts';
 import type { HostScope } from './hosts.ts';
 
 /** The reasons that an upstream can report; only we set the others of the closed list. */
-const REASONS: readonly FailureReason[] = [
+export const REASONS: readonly FailureReason[] = [
   'content_rejected',
   'input_unreachable',
   'input_invalid',
@@ -21,13 +21,18 @@ const REASONS: readonly FailureReason[] = [
   'provider_error',
   'model_unavailable',
 ];
-const STATES = ['running', 'done', 'failed'] as const;
-const OUTCOMES: readonly CancelOutcome[] = ['cancelled', 'too_late', 'unsupported'];
+export const STATES = ['running', 'done', 'failed'] as const;
+export const OUTCOMES: readonly CancelOutcome[] = ['cancelled', 'too_late', 'unsupported'];
 const MAX_PATH_LENGTH = 4_096;
 /** The highest cost that is believed: 100,000 USD. No job costs more, so a larger value must be in another unit. */
 const MAX_COST_MICRO_USD = 100_000_000_000n;
 
 export type JobStateWord = (typeof STATES)[number];
+
+/** Some providers number their jobs. */
+export function jobIdOf(value: unknown): string | undefined {
+  return jobIdAt(typeof value === 'number' ? String(value) : value);
+}
 
 export function reasonOf(value: unknown): FailureReason | undefined {
   return REASONS.find((reason) => reason === value);

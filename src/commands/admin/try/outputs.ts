@@ -1,0 +1,71 @@
+/** Stores what a job made in a directory, as a worker would fetch it. */
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { parseAllowList } from '../../../egress/allow-list.ts';
+import { parseDenyList } from '../../../egress/deny-list.ts';
+import { EgressError } from '../../../egress/egress-error.ts';
+import { createEgress } from '../../../egress/guarded-client.ts';
+import { EnvironmentReader } from '../../../config/environment.ts';
+import type { GenerationRequest, ProducedFile, Provider } from '../../../providers/provider.ts';
+import { silentLogger } from '../../../telemetry/log.ts';
+import { AdminError } from '../admin-error.ts';
+
+const MAX_BYTES = 2 * 1024 * 1024 * 1024;
+const TIMEOUT_MS = 600_000;
+
+export interface StoredFile {
+  readonly file: string;
+  readonly byteLength: number;
+}
+
+/** That of its URL, if it looks like one. */
+function extensionOf(produced: ProducedFile): string {
+  const name = produced.from === 'url' ? new URL(produced.url).pathname : '';
+  return /\.[a-z0-9]{1,5}$/i.exec(name)?.[0].toLowerCase() ?? '';
+}
+
+/** @param directory is created. @throws {AdminError} a file could not be fetched. */
+export async function storeOutputs(
+  files: readonly ProducedFile[],
+  directory: string,
+  { provider, request }: { readonly provider: Provider; readonly request: GenerationRequest },
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<readonly StoredFile[]> {
+  await mkdir(directory, { recursive: true });
+  const read = new EnvironmentReader(environment);
+  const egress = createEgress({
+    allow: parseAllowList(read.list('EGRESS_ALLOW')),
+    deny: parseDenyList(read.list('EGRESS_DENY')),
+    ports: read.integers('EGRESS_PORTS'),
+    logger: silentLogger(),
+  });
+  const download = async (url: string, file: string): Promise<void> => {
+    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal };
+    const found = (await provider.download?.(request, url, limits)) ?? { from: 'elsewhere' as const, url };
+    const { body } =
+      found.from === 'upstream' ? found : await egress.download(found.url, { ...limits, accountId: 'models try' });
+    await pipeline(body, createWriteStream(file, { flags: 'wx' }), { signal });
+  };
+  // Names of their own, so that no earlier result is overwritten.
+  const run = randomBytes(3).toString('hex');
+  const stored: StoredFile[] = [];
+  try {
+    for (const [index, produced] of files.entries()) {
+      const file = path.join(directory, `${run}-${index}${extensionOf(produced)}`);
+      if (produced.from === 'bytes') await writeFile(file, produced.bytes, { flag: 'wx' });
+      else if (produced.from === 'file') await copyFile(produced.path, file);
+      else await download(produced.url, file);
+      stored.push({ file, byteLength: (await stat(file)).size });
+    }
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    throw new AdminError(`outputs.${stored.length}: ${error.message}`, { cause: error });
+  } finally {
+    await egress.close();
+  }
+  return stored;
+}

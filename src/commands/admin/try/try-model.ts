@@ -1,0 +1,263 @@
+/**
+ * `admin models try`: runs one input through an upstream of a model file, as a worker does, and shows every step. It
+ * needs neither a database nor Temporal.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import type { ResolvedModel } from '../../../catalogue/catalogue.ts';
+import { limitsOf } from '../../../catalogue/definition.ts';
+import type { ModelDefinition, Upstream } from '../../../catalogue/definition.ts';
+import { quote } from '../../../catalogue/price.ts';
+import { loadUpstreamEnvironment } from '../../../config/config.ts';
+import { newTaskId } from '../../../domain/ids.ts';
+import { formatDecimal, formatUsd } from '../../../domain/money.ts';
+import { findBinding } from '../../../providers/http/binding.ts';
+import type { HttpBinding } from '../../../providers/http/binding.ts';
+import { isBody } from '../../../providers/http/http-provider.ts';
+import { expressionsOf } from '../../../providers/http/validate-binding.ts';
+import { UPSTREAM_PROTOCOLS } from '../../../providers/protocols.ts';
+import type { GenerationRequest, ProducedFile, Provider } from '../../../providers/provider.ts';
+import { createSecretSource, secretVariable } from '../../../upstreams/secrets.ts';
+import { AdminError } from '../admin-error.ts';
+import { createCredentialMask } from './credential-mask.ts';
+import type { CredentialMask } from './credential-mask.ts';
+import { findCredential } from './credential.ts';
+import { readInput, readMedia, stageMedia } from './input.ts';
+import { observe } from './observe.ts';
+import { storeOutputs } from './outputs.ts';
+import { createRecorder, playBack, readRecording } from './recording.ts';
+import { resolveUpstream } from './resolve-upstream.ts';
+import { startStopping } from './stopping.ts';
+import type { Stopping } from './stopping.ts';
+import { createTranscript, printable } from './transcript.ts';
+import type { Transcript } from './transcript.ts';
+import { cancel, runWork } from './work.ts';
+import type { Ending, Work } from './work.ts';
+
+interface Surroundings {
+  readonly isJson: boolean;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Writes to standard output. */
+  readonly print: (text: string) => void;
+}
+
+export interface TryOptions {
+  readonly input?: readonly string[];
+  readonly media?: readonly string[];
+  readonly route?: string;
+  readonly upstream?: number;
+  readonly send?: true;
+  readonly yes?: true;
+  readonly timeout?: number;
+  readonly output?: string;
+  readonly record?: string;
+  readonly recording?: string;
+}
+
+/**
+ * Runs one input through an upstream and prints what happens.
+ *
+ * @throws {AdminError} the arguments or the file are wrong, or an expression did not give what its member needs.
+ */
+export async function tryModel(
+  file: string,
+  options: TryOptions,
+  { isJson, environment, print }: Surroundings,
+): Promise<void> {
+  requireMatchingOptions(options);
+  const write = isJson ? undefined : (line: string): void => print(`${printable(line)}\n`);
+  const transcript = createTranscript(write);
+  const upstreams = loadUpstreamEnvironment(environment);
+  const { definition, position, upstream, model } = await resolveUpstream(file, options, upstreams);
+  const recording = options.recording === undefined ? undefined : await readRecording(options.recording);
+  const { inputSchema: schema } = definition;
+  const read = await readInput(options.input ?? [], recording?.input ?? definition.examples[0] ?? {}, schema);
+  const { files: given, input } = readMedia(options.media ?? [], read, schema);
+  requireValid(model, input);
+  const price = priceOf(definition, input);
+  const facts = { file, model: definition.name, upstream: position, protocol: upstream.protocol, input, price };
+  if (write !== undefined) printRecord(facts, write);
+
+  const http = findBinding(upstream);
+  const credential = await findCredential(upstream, upstreams, http?.auth);
+  const mask = createCredentialMask(upstream.secret, credential.secret, http?.auth);
+  if (!credential.isConfigured) {
+    const problem = `${secretVariable(upstream.secret ?? '')} is not set`;
+    if (options.send === true) throw new AdminError(`${problem}, and ${position}.secret names it`);
+    transcript.add({ step: 'note', text: `${problem}: it is needed to send.` });
+  }
+  const taskId = recording?.taskId ?? newTaskId();
+  const recorder = options.record === undefined ? undefined : await createRecorder(options.record, { taskId, input });
+  const playback = recording === undefined ? undefined : playBack(recording);
+  const source = playback ?? (options.send === true ? 'provider' : 'nowhere');
+  const scope = { baseUrl: upstream.baseUrl, hosts: http?.hosts };
+  const observed = observe({ source, transcript, mask, recorder, position, http, scope });
+  const provider = createProvider(upstream, definition, {
+    secrets: createSecretSource(credential.values),
+    logger: createNotes(transcript),
+    workbench: observed.workbench,
+  });
+  if (upstream.provider !== undefined) {
+    const text = `What the file lacks of ${position} comes from the file of the provider ${upstream.provider}.`;
+    transcript.add({ step: 'note', text });
+  }
+  if (provider.callsBack === true) {
+    transcript.add({ step: 'note', text: 'A worker also sends the URL for callbacks, $hookUrl; here it is absent.' });
+  }
+
+  const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-try-'));
+  let stopping: Stopping | undefined;
+  try {
+    const media = await stageMedia(provider, { schema, input, given, scratch });
+    if (options.send === true) await requireConsent(options, upstream, price);
+    stopping = startStopping(options.timeout ?? limitsOf(definition).handlingSeconds, () => recorder?.save());
+    const request: GenerationRequest = { taskId, upstream, input, ...(media.size === 0 ? {} : { media }) };
+    const work: Work = {
+      provider,
+      request,
+      scratch,
+      stop: stopping.signal,
+      isPlayedBack: source !== 'provider',
+      hasEnded: () => observed.hasEnded,
+      note: (text) => transcript.add({ step: 'note', text: mask.text(text) }),
+    };
+    const { ending, jobId } = await runWork(work);
+    // What is left of a recording may be the answer to a request to cancel.
+    if (playback?.isOver === false && jobId !== undefined && http?.cancel !== undefined) await cancel(work, jobId);
+    if (http !== undefined && playback !== undefined) noteMissed(http, observed.evaluated, transcript);
+    const isShownOnly = source !== 'provider' && observed.hasEnded;
+    const result = isShownOnly ? {} : presentEnding(ending, mask);
+    const stored =
+      ending.kind === 'done' && options.output !== undefined
+        ? await storeOutputs(ending.files, options.output, work, environment, stopping.signal)
+        : [];
+    if (write === undefined) {
+      const report = { ...facts, steps: transcript.steps, result, stored };
+      print(`${printable(JSON.stringify(report, null, 2))}\n`);
+    } else {
+      printRecord({ ...result, ...(stored.length === 0 ? {} : { stored }) }, write);
+    }
+    requireSuccess(transcript, ending, isShownOnly);
+  } finally {
+    stopping?.end();
+    recorder?.save();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Says which expressions no response of a recording was for. */
+function noteMissed(http: HttpBinding, evaluated: ReadonlySet<string>, transcript: Transcript): void {
+  const missed = expressionsOf(http).flatMap(([name, text]) =>
+    text === undefined || evaluated.has(name) || (name === 'outputs' && isBody(http)) ? [] : [name],
+  );
+  if (missed.length === 0) return;
+  transcript.add({ step: 'note', text: `Not evaluated, because no response calls for it: ${missed.join(', ')}` });
+}
+
+function printRecord(record: object, write: (line: string) => void): void {
+  for (const [name, value] of Object.entries(record) as [string, unknown][]) {
+    write(`${name.padEnd(10)} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  }
+}
+
+function requireMatchingOptions({ send, recording, record, output, timeout, yes }: TryOptions): void {
+  if (send === true && recording !== undefined) {
+    throw new AdminError('--recording: it takes the place of the provider; leave out --send');
+  }
+  const needy = Object.entries({ record, output, timeout, yes }).find(([, value]) => value !== undefined)?.[0];
+  if (send !== true && needy !== undefined) throw new AdminError(`--${needy}: it needs --send`);
+}
+
+function requireValid(model: ResolvedModel, input: object): void {
+  const violations = model.checkInputAll(input);
+  if (violations.length > 0) throw new AdminError(violations.map(({ message }) => message).join('\n'));
+}
+
+function priceOf({ pricing }: ModelDefinition, input: Readonly<Record<string, unknown>>): string {
+  const { quantity, unitUsd, factors, costMicroUsd } = quote(pricing, input);
+  const times = factors.map(({ factor }) => ` x ${factor}`).join('');
+  return `${formatUsd(costMicroUsd)} USD at most (${formatDecimal(quantity)} ${pricing.unit} x ${formatDecimal(unitUsd)}${times})`;
+}
+
+/** @throws {AdminError} nobody agreed. */
+async function requireConsent({ yes }: TryOptions, { baseUrl = '', secret }: Upstream, price: string): Promise<void> {
+  const credential = secret === undefined ? 'no credential' : secretVariable(secret);
+  process.stderr.write(
+    printable(
+      `This sends a request to ${baseUrl} with ${credential}. It may cost money; the file sells it for ${price}.\n`,
+    ),
+  );
+  if (yes === true) return;
+  if (!process.stdin.isTTY) throw new AdminError('--yes: without a terminal to ask, it is needed to send');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C and Ctrl-D.
+  const left = new AbortController();
+  terminal.once('SIGINT', () => left.abort()).once('close', () => left.abort());
+  try {
+    const answer = await terminal.question('Send it? [y/N] ', { signal: left.signal }).catch(() => '');
+    if (!/^y(es)?$/i.test(answer.trim())) throw new AdminError('nothing was sent');
+  } finally {
+    terminal.close();
+  }
+}
+
+/** @throws {AdminError} the upstream makes no requests. */
+function createProvider(
+  upstream: Upstream,
+  definition: ModelDefinition,
+  deps: Parameters<(typeof UPSTREAM_PROTOCOLS)[number]['create']>[0],
+): Provider {
+  const protocol = UPSTREAM_PROTOCOLS.find(({ name }) => name === upstream.protocol);
+  if (protocol === undefined) {
+    throw new AdminError(`protocol ${upstream.protocol} runs in the worker and sends no requests`);
+  }
+  const provider = protocol.create(deps);
+  return provider.boundTo?.(upstream, definition.modality) ?? provider;
+}
+
+interface LogLine extends Readonly<Partial<Record<'place' | 'code' | 'status' | 'reason', string | number>>> {
+  readonly msg: string;
+}
+
+/** What a worker would log about an exchange; what it logs about an expression is shown with its reason. */
+function createNotes(transcript: Transcript): Logger {
+  const write = (line: string): void => {
+    const { msg, place, code, status, reason } = JSON.parse(line) as LogLine;
+    if (place !== undefined) return;
+    const details = [status, reason, code].filter((detail) => detail !== undefined).join(', ');
+    transcript.add({ step: 'note', text: `a worker logs: ${msg}${details === '' ? '' : ` (${details})`}` });
+  };
+  return pino({ base: null, timestamp: false }, { write });
+}
+
+function presentEnding(ending: Ending, mask: CredentialMask): Readonly<Record<string, unknown>> {
+  switch (ending.kind) {
+    case 'done':
+      return { ended: 'done', outputs: ending.files.map((file) => presentFile(file, mask)) };
+    case 'rejected':
+    case 'failed':
+      return { ended: ending.kind, reason: ending.reason, ...(ending.note === undefined ? {} : { note: ending.note }) };
+    case 'unknown':
+      return { ended: 'unknown', reason: ending.message };
+    case 'stopped':
+      return { ended: 'stopped', reason: ending.why };
+  }
+}
+
+function presentFile(file: ProducedFile, mask: CredentialMask): object {
+  if (file.from === 'url') return { url: mask.text(file.url) };
+  return file.from === 'bytes' ? { bytes: file.bytes.length } : { file: 'the response' };
+}
+
+/** @throws {AdminError} something is wrong, so that scripts notice. */
+function requireSuccess({ problems }: Transcript, ending: Ending, isShownOnly: boolean): void {
+  if (problems.length > 0) {
+    const lines = problems.map(({ member, problem }) => `${member === undefined ? '' : `${member}: `}${problem}`);
+    throw new AdminError(printable(lines.join('\n')));
+  }
+  if (ending.kind !== 'done' && !isShownOnly) throw new AdminError(`no outputs: the work ended as ${ending.kind}`);
+}

@@ -1,0 +1,86 @@
+/** What each expression of a binding has to give, in words, for the author of a model file. */
+import type { HostScope } from './hosts.ts';
+import { retryAfterMsOf } from '../retry-hints.ts';
+import {
+  OUTCOMES,
+  REASONS,
+  STATES,
+  addressOf,
+  filesOf,
+  headerOf,
+  jobIdOf,
+  microUsdOf,
+  outcomeOf,
+  progressOf,
+  reasonOf,
+  stateOf,
+} from './values.ts';
+
+interface Expected {
+  readonly words: string;
+  /** Whether giving nothing is fine. */
+  readonly isOptional: boolean;
+  isMet(value: unknown, scope: HostScope): boolean;
+}
+
+const needed = (words: string, isMet: Expected['isMet']): Expected => ({ words, isOptional: false, isMet });
+const optional = (words: string, isMet: Expected['isMet']): Expected => ({ words, isOptional: true, isMet });
+
+const address = needed(
+  'a path that begins with /, or a URL on the host of baseUrl or one of hosts',
+  (value, scope) => addressOf(value, scope) !== undefined,
+);
+const body = needed('a value that is sent as JSON', () => true);
+const retryAfter = optional('seconds or a date', (value) => retryAfterMsOf(value) !== undefined);
+const reason = optional(listed(REASONS), (value) => reasonOf(value) !== undefined);
+const header = optional('one line of printable ASCII', (value) => headerOf(value) !== undefined);
+const fields = optional('an object', (value) => typeof value === 'object' && value !== null);
+
+/** By the position in the binding. The body of a poll or a cancel and the values of a form may be anything. */
+const EXPECTED: Readonly<Record<string, Expected>> = {
+  'submit.path': address,
+  'submit.body': body,
+  'submit.refusal': reason,
+  'submit.retryAfter': retryAfter,
+  'upload.path': address,
+  'upload.body': body,
+  'upload.send.url': address,
+  'upload.reference': needed('what the provider calls the file', () => true),
+  jobId: needed(
+    'a number, or a word of at most 200 letters, digits, and _ . : - that begins with a letter or digit',
+    (value) => jobIdOf(value) !== undefined,
+  ),
+  'poll.path': address,
+  'poll.state': needed(listed(STATES), (value) => stateOf(value) !== undefined),
+  'poll.progress': optional('a number from 0 to 1', (value) => progressOf(value) !== undefined),
+  'poll.retryAfter': retryAfter,
+  'result.path': address,
+  outputs: needed('web addresses, data: URLs or { "base64": … }', (value) => filesOf(value).length > 0),
+  reason,
+  'cancel.path': address,
+  'cancel.outcome': optional(listed(OUTCOMES), (value) => outcomeOf(value) !== undefined),
+  'cancel.cost': optional('an amount in USD', (value) => microUsdOf(value) !== undefined),
+};
+
+/**
+ * Whether an expression gave what its position needs.
+ *
+ * @param member its position in the binding: `poll.state`. @returns what was expected instead; undefined: it did.
+ */
+export function findUnmetExpectation(member: string, value: unknown, scope: HostScope): string | undefined {
+  const expected = expectedAt(member);
+  if (expected === undefined) return undefined;
+  const isMet = value === undefined ? expected.isOptional : expected.isMet(value, scope);
+  return isMet ? undefined : expected.words;
+}
+
+function expectedAt(member: string): Expected | undefined {
+  if (Object.hasOwn(EXPECTED, member)) return EXPECTED[member];
+  if (/^(submit|upload|upload\.send)\.headers\./.test(member)) return header;
+  return /\.form\.\d+\.fields$/.test(member) ? fields : undefined;
+}
+
+/** `running, done or failed` */
+function listed(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
+}
