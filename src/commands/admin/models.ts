@@ -1,7 +1,7 @@
 /** `admin models`: validates model files before a process loads them. It needs no installation. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { readModelTexts } from '../../catalogue/model-files.ts';
+import { isProviderFile, readModelTexts } from '../../catalogue/model-files.ts';
 import { packageFile } from '../../config/package-root.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
@@ -56,7 +56,7 @@ async function checkModelDirectory(directory: string, isJson: boolean): Promise<
   print(
     {
       folder: own,
-      files: [...texts.keys()].filter((file) => path.dirname(file) === own).length,
+      files: [...texts.keys()].filter((file) => file.startsWith(own + path.sep) && !isProviderFile(file)).length,
       models: definitions.map(({ name }) => name).sort(),
       problems: problems.map(({ file, problem }) => ({ file, problem })),
     },
