@@ -10,6 +10,7 @@ import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 /** What starts services, browsers and processes. */
 const STARTING: ReadonlySet<string> = new Set([
   'node:child_process',
+  'src/standalone/part.ts',
   '@darkroom/testing/media-processes',
   'test/support/browser.ts',
   'test/support/built-program.ts',
