@@ -96,6 +96,8 @@ export interface SubmitCall extends ProviderCall {
    * that `callsBack`, and if the upstream can be expected to reach us. The same for every attempt of a task.
    */
   readonly hookUrl?: string;
+  /** With `hookUrl`: a secret of the task, for an upstream that signs its calls with what the submit names. */
+  readonly hookSecret?: string;
   /** Receives the progress, 0 to 1, if the work is done while submitting. */
   readonly onProgress: (fraction: number) => void;
 }

@@ -13,5 +13,6 @@ export const httpProtocol: UpstreamProtocol = {
     const problem = findBindingProblem(binding);
     return problem === undefined ? undefined : `http.${problem}`;
   },
+  hookOf: (upstream) => findBinding(upstream)?.hook,
   create: createHttpProvider,
 };

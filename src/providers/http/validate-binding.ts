@@ -3,6 +3,7 @@ import jsonata from 'jsonata';
 import { findAuthProblem } from './auth/auth.ts';
 import { BODY_OUTPUT } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
+import { findHookProblem, usesDerivedSecret } from '../hooks/hook-rules.ts';
 
 /** They make an expression out of data, or return another result each time: a repeated submit must stay the same. */
 const BARRED_FUNCTIONS: readonly string[] = ['eval', 'now', 'millis', 'random', 'shuffle'];
@@ -24,8 +25,8 @@ const BARRED_HEADERS: readonly string[] = [
   'upgrade',
 ];
 
-/** Whether any expression of a submit reads this variable: `taskId`, `hookUrl`. */
-export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookUrl'): boolean {
+/** Whether any expression of a submit reads this variable. */
+export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookUrl' | 'hookSecret'): boolean {
   const texts = [
     submit.path,
     submit.body,
@@ -52,6 +53,7 @@ export function findBindingProblem(binding: HttpBinding): string | undefined {
     findBodyProblem(binding) ??
     findMediaProblem(binding) ??
     findOutputProblem(binding) ??
+    findCallProblem(binding) ??
     ((jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another') ??
     (poll === undefined && (result ?? cancel) !== undefined
       ? 'jobId: missing; result and cancel need one'
@@ -120,6 +122,21 @@ function findOutputProblem({ outputs, poll, result }: HttpBinding): string | und
   return outputs.trim() === BODY_OUTPUT && poll !== undefined && result === undefined
     ? 'outputs: $body is the response of result, or of a submit without jobs'
     : undefined;
+}
+
+/** A provider calls only where it is told to. */
+function findCallProblem(binding: HttpBinding): string | undefined {
+  const { hook } = binding;
+  const sendsSecret = submitReads(binding, 'hookSecret');
+  if (hook !== undefined) {
+    if (!submitReads(binding, 'hookUrl')) return 'hook: no expression of submit sends $hookUrl';
+    const problem = findHookProblem(hook);
+    if (problem !== undefined) return `hook.${problem}`;
+    if (usesDerivedSecret(hook)) {
+      return sendsSecret ? undefined : 'hook.verify.secret: missing, and no expression of submit sends $hookSecret';
+    }
+  }
+  return sendsSecret ? 'submit: $hookSecret is for scheme hmac-sha256 of hook.verify without a secret' : undefined;
 }
 
 function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {

@@ -519,6 +519,36 @@ describe('how long a provider asks to wait', { timeout: 120_000 }, () => {
   });
 });
 
+describe('a submit that tells the provider where to call back', () => {
+  it('sends the address and the secret of the task, and neither where the provider cannot call back', async () => {
+    const http: HttpBinding = {
+      ...JOBS,
+      ...CALLED,
+      hook: { verify: { scheme: 'hmac-sha256', header: 'x-signature' } },
+    };
+    await withRecorder(
+      () => ({ id: 'job-1' }),
+      async ({ origin, requests }) => {
+        const { provider, request } = bind(http, { origin });
+        const hook = { hookUrl: 'https://api.example.com/hooks/acme/token', hookSecret: 'of the task' };
+        await withScratch(async ({ call }) => {
+          await provider.submit(request, { ...call, ...hook });
+          await provider.submit(request, call);
+        });
+        assert.deepEqual(
+          requests.map(({ body }) => JSON.parse(body.toString()) as unknown),
+          [{ url: hook.hookUrl, secret: hook.hookSecret }, {}],
+        );
+      },
+    );
+  });
+});
+
+/** A submit that sends both. */
+const CALLED: Pick<HttpBinding, 'submit'> = {
+  submit: { path: "'/x'", body: '{ "url": $hookUrl, "secret": $hookSecret }' },
+};
+
 describe('a binding that cannot work', () => {
   it('is rejected with the position of the fault', () => {
     const cases: readonly (readonly [Partial<HttpBinding>, RegExp])[] = [
@@ -555,6 +585,22 @@ describe('a binding that cannot work', () => {
           submit: { path: "'/x'", form: [{ name: 'a', value: '1' }] },
         },
         /^submit\.form: scheme sigv4/,
+      ],
+      [{ hook: { challenge: { member: 'x' } } }, /^hook: no expression of submit sends \$hookUrl/],
+      [{ hook: { verify: { scheme: 'standard-webhooks' } }, ...CALLED }, /^hook\.verify\.secret: scheme standard-w/],
+      [{ hook: { verify: { scheme: 'hmac-sha256', secret: 's' } }, ...CALLED }, /^hook\.verify\.header: scheme hmac/],
+      [
+        { hook: { verify: { scheme: 'fal-ed25519', secret: 's' } }, ...CALLED },
+        /^hook\.verify\.secret: scheme fal-ed25519 d/,
+      ],
+      [
+        { hook: { verify: { scheme: 'hmac-sha256', header: 'x' } }, submit: { path: "'/x'", body: '$hookUrl' } },
+        /^hook\.verify\.secret: missing, and no expression/,
+      ],
+      [CALLED, /^submit: \$hookSecret is for scheme hmac-sha256/],
+      [
+        { hook: { verify: { scheme: 'hmac-sha256', header: 'x', secret: 's' } }, ...CALLED },
+        /^submit: \$hookSecret is for scheme hmac-sha256/,
       ],
     ];
     for (const [changes, problem] of cases) assert.match(findBindingProblem({ ...JOBS, ...changes }) ?? '', problem);
