@@ -203,10 +203,13 @@ export class ProviderFailure extends Error {
   readonly reason: FailureReason;
   /** What is wrong with the input, if we found it ourselves. */
   readonly fault: InputFault | undefined;
+  /** Whether the provider says that it does not bill the work. */
+  readonly isUnbilled: boolean;
 
-  constructor(reason: FailureReason, options: { fault?: InputFault; cause?: unknown } = {}) {
+  constructor(reason: FailureReason, options: { fault?: InputFault; isUnbilled?: boolean; cause?: unknown } = {}) {
     super(`the provider failed: ${reason}`, { cause: options.cause });
     this.reason = reason;
     this.fault = options.fault;
+    this.isUnbilled = options.isUnbilled === true;
   }
 }

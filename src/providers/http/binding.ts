@@ -182,6 +182,9 @@ export const HttpBindingSchema = Type.Object(
       ),
     ),
     hook: Type.Optional(HookSchema),
+    unbilled: Type.Optional(
+      expression('Of a failed job: `true` if the provider does not bill it. Anything else: it may.'),
+    ),
     cancel: Type.Optional(
       Type.Object(
         {

@@ -46,7 +46,7 @@ export function findBindingProblem(binding: HttpBinding): string | undefined {
     const problem = text === undefined ? undefined : findExpressionProblem(text);
     if (problem !== undefined) return `${name}: ${problem}`;
   }
-  const { auth, poll, jobId, result, cancel } = binding;
+  const { auth, poll, jobId, result, unbilled, cancel } = binding;
   return (
     (auth === undefined ? undefined : findAuthProblem(auth)) ??
     findHeaderProblem(binding) ??
@@ -55,8 +55,8 @@ export function findBindingProblem(binding: HttpBinding): string | undefined {
     findOutputProblem(binding) ??
     findCallProblem(binding) ??
     ((jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another') ??
-    (poll === undefined && (result ?? cancel) !== undefined
-      ? 'jobId: missing; result and cancel need one'
+    (poll === undefined && (result ?? cancel ?? unbilled) !== undefined
+      ? 'jobId: missing; result, cancel and unbilled need one'
       : undefined) ??
     (binding.isSubmitRepeatable === true && !submitReads(binding, 'taskId')
       ? 'isSubmitRepeatable: no expression of submit sends $taskId'
@@ -140,7 +140,7 @@ function findCallProblem(binding: HttpBinding): string | undefined {
 }
 
 function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {
-  const { submit, upload, jobId, poll, result, outputs, reason, cancel } = binding;
+  const { submit, upload, jobId, poll, result, outputs, reason, unbilled, cancel } = binding;
   return [
     ['submit.path', submit.path],
     ['submit.body', submit.body],
@@ -165,6 +165,7 @@ function expressionsOf(binding: HttpBinding): readonly (readonly [string, string
     ['result.path', result?.path],
     ['outputs', outputs],
     ['reason', reason],
+    ['unbilled', unbilled],
     ['cancel.path', cancel?.path],
     ['cancel.body', cancel?.body],
     ['cancel.outcome', cancel?.outcome],

@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 import { findBindingProblem } from '../../../src/providers/http/validate-binding.ts';
 import { ProviderUnreachable } from '../../../src/providers/provider-unknown.ts';
-import { ProviderRejection } from '../../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
 import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
 
@@ -549,6 +549,41 @@ const CALLED: Pick<HttpBinding, 'submit'> = {
   submit: { path: "'/x'", body: '{ "url": $hookUrl, "secret": $hookSecret }' },
 };
 
+describe('a failed job', () => {
+  it('is not billed if `unbilled` gives true, and nothing else, of the poll or of the result', async () => {
+    const http: HttpBinding = { ...JOBS, reason: 'reason', unbilled: 'charge = 0 ? true : charge' };
+    const withResult: HttpBinding = { ...http, result: { path: "'/result'" } };
+    for (const [charge, isUnbilled] of [
+      [0, true],
+      [0.004, false],
+      ['true', false],
+      [undefined, false],
+    ] as const) {
+      await withRecorder(
+        ({ url }, response) => {
+          if (url !== '/v1/result')
+            return { state: url.includes('done') ? 'done' : 'failed', reason: 'no_output', charge };
+          response.statusCode = 422;
+          return { reason: 'no_output', charge };
+        },
+        async ({ origin }) => {
+          for (const [binding, jobId] of [
+            [http, 'failed'],
+            [withResult, 'done'],
+          ] as const) {
+            const { provider, request } = bind(binding, { origin });
+            await assert.rejects(
+              async () => provider.poll(request, jobId, { signal: AbortSignal.timeout(10_000) }),
+              (error) => error instanceof ProviderFailure && error.isUnbilled === isUnbilled,
+              JSON.stringify([charge, jobId]),
+            );
+          }
+        },
+      );
+    }
+  });
+});
+
 describe('a binding that cannot work', () => {
   it('is rejected with the position of the fault', () => {
     const cases: readonly (readonly [Partial<HttpBinding>, RegExp])[] = [
@@ -604,5 +639,10 @@ describe('a binding that cannot work', () => {
       ],
     ];
     for (const [changes, problem] of cases) assert.match(findBindingProblem({ ...JOBS, ...changes }) ?? '', problem);
+    const { submit, outputs } = JOBS;
+    assert.match(
+      findBindingProblem({ submit, outputs, unbilled: 'true' }) ?? '',
+      /^jobId: missing; result, cancel and/,
+    );
   });
 });
