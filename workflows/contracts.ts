@@ -24,6 +24,8 @@ export interface MediaTaskInput {
   readonly isUpstream?: boolean;
   /** Whether an upstream of its route has a concurrency limit, so that the task may have to wait for a slot. */
   readonly isCapped?: boolean;
+  /** Whether the next upstream of its route may take it after a job that failed and is not billed. */
+  readonly failsOver?: boolean;
   /**
    * Hash of the request for which it was started (src/tasks/record/request-hash.ts); absent without an
    * Idempotency-Key.
@@ -42,14 +44,24 @@ export interface SubmitInput extends MediaTaskInput {
   readonly mayWait?: boolean;
 }
 
+/** The argument of `awaitGeneration`. */
+export interface AwaitInput extends MediaTaskInput {
+  /**
+   * Index of the upstream that has the job, if the workflow submits again when the result is `failed`; absent: a failed
+   * job is the failure of the task.
+   */
+  readonly failsOverFrom?: number;
+}
+
 /**
  * The result of `submitGeneration`: finished files, a job to wait for, or that the task is already over; `ended`: an
  * earlier run had ended it, and the database has lost that; `waiting`: it is in the queue of an upstream, and is woken
- * when it has a slot there. The fields other than `kind` are for a later run, in case the database loses what was
+ * when it has a slot there; `failed`: its job failed and is not billed, and the next upstream may have it. The fields
+ * other than `kind` are for a later run, in case the database loses what was
  * recorded (src/temporal/run-history.ts).
  */
 export interface SubmitResult {
-  readonly kind: 'produced' | 'job' | 'over' | 'ended' | 'waiting';
+  readonly kind: 'produced' | 'job' | 'over' | 'ended' | 'waiting' | 'failed';
   /** With `waiting`: the time after which the workflow submits again in any case, in milliseconds. */
   readonly waitMs?: number;
   /** With `ended`: the reason. */
@@ -204,7 +216,7 @@ export interface MeterResult {
 export interface Activities {
   submitGeneration(input: SubmitInput): Promise<SubmitResult>;
   takeOverRun(input: MediaTaskInput): Promise<TakeOverResult>;
-  awaitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
+  awaitGeneration(input: AwaitInput): Promise<SubmitResult>;
   cancelGeneration(input: CancelInput): Promise<StopResult>;
   archiveOutputs(input: MediaTaskInput): Promise<ArchiveResult>;
   settleTask(input: SettleInput): Promise<SettleResult>;

@@ -33,6 +33,7 @@ import {
 import type {
   Activities,
   ArchiveResult,
+  AwaitInput,
   MediaTaskInput,
   SettleInput,
   SettleResult,
@@ -67,6 +68,11 @@ const RECOGNIZES_LOST_COMMITS = 'knows-of-lost-commits';
  * A failure after the cancellation does not hide it, and an interrupted submit may have left a job.
  */
 const CANCELLATION_COMES_FIRST = 'cancellation-comes-first';
+/**
+ * A job that failed and is not billed does not end the task. Only for tasks whose route allows that, which no earlier
+ * release has started.
+ */
+const SUBMITS_AFTER_FAILED_JOB = 'submits-to-the-next-upstream-after-a-failed-job';
 /** A cancel does not undo what an earlier run had decided, whenever it arrives. */
 const READS_EARLIER_RUN = 'asks-an-earlier-run-before-it-is-cancelled';
 
@@ -90,9 +96,10 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     showStatus('handling');
     mayHaveJob = input.isUpstream === true && !CancellationScope.current().consideredCancelled;
     let submitted = await submitInTurn(input, submitGeneration);
-    if (submitted.kind === 'job') {
+    while (submitted.kind === 'job') {
       hasJob = true;
-      submitted = await awaitGeneration(input);
+      submitted = await awaitGeneration(awaitInput(input, submitted));
+      if (submitted.kind === 'failed') submitted = await submitInTurn(afterFailedJob(input), submitGeneration);
     }
     // A result that was finished before the activity learned of the cancellation is no longer wanted: throws.
     const scope = CancellationScope.current();
@@ -124,6 +131,17 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     const reason = outcome.reason ?? 'provider_error';
     throw ApplicationFailure.nonRetryable(`the task failed: ${reason}`, reason);
   });
+}
+
+function awaitInput(input: MediaTaskInput, { place = 0 }: SubmitResult): AwaitInput {
+  const mayFailOver = input.failsOver === true && patched(SUBMITS_AFTER_FAILED_JOB);
+  return mayFailOver ? { ...input, failsOverFrom: place } : input;
+}
+
+/** Without the earlier run, whose work has been taken over by now: it may be the job that failed. */
+function afterFailedJob(input: MediaTaskInput): MediaTaskInput {
+  const { earlierRunId: _taken, ...again } = input;
+  return again;
 }
 
 /** Archives the generated files. @returns how the task has to end. */

@@ -39,9 +39,18 @@ const UpstreamSchema = Type.Object(
   { additionalProperties: false },
 );
 
+const FALLBACKS = ['refused', 'unbilled_failure'] as const;
+
+/**
+ * When the next upstream of a route may take a task: only if the one before it has accepted nothing, which is the
+ * default, or also after a job that failed and that the provider says it does not bill.
+ */
+export type Fallback = (typeof FALLBACKS)[number];
+
 function routesOf<Upstream extends TSchema>(upstream: Upstream) {
   const upstreams = Type.Array(upstream, { minItems: 1, maxItems: 8 });
-  return Type.Record(RouteName, Type.Object({ upstreams }, { additionalProperties: false }));
+  const fallback = Type.Optional(Type.Unsafe<Fallback>({ type: 'string', enum: [...FALLBACKS] }));
+  return Type.Record(RouteName, Type.Object({ upstreams, fallback }, { additionalProperties: false }));
 }
 
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });
@@ -107,6 +116,11 @@ export type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 /** The upstreams of a route in the order in which they are tried; `null` is the default route. Empty: no such route. */
 export function upstreamsOf(definition: ModelDefinition, route: string | null): readonly Upstream[] {
   return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams ?? [];
+}
+
+/** When the next upstream of a route may take a task. */
+export function fallbackOf(definition: ModelDefinition, route: string | null): Fallback {
+  return definition.routes[route ?? DEFAULT_ROUTE]?.fallback ?? 'refused';
 }
 
 /** The upstream that a route tries first. Undefined if the definition has no such route. */

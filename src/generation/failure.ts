@@ -10,6 +10,7 @@ interface FailureDetails {
   readonly isPermanent: boolean;
   readonly fault?: InputFault | undefined;
   readonly retryAfterMs?: number | undefined;
+  readonly unbilledJobId?: string | undefined;
 }
 
 /** Its message is kept in histories, and so contains nothing but the reason. */
@@ -22,19 +23,27 @@ export class GenerationFailure extends Error {
   readonly fault: InputFault | undefined;
   /** The time until the next attempt, if it is known. */
   readonly retryAfterMs: number | undefined;
+  /** The job that failed, if its provider says that it does not bill it: another upstream may take the work. */
+  readonly unbilledJobId: string | undefined;
 
-  constructor(reason: FailureReason, { isPermanent, fault, retryAfterMs }: FailureDetails) {
+  constructor(reason: FailureReason, { isPermanent, fault, retryAfterMs, unbilledJobId }: FailureDetails) {
     super(`${isPermanent ? 'permanent' : 'passing'}: ${reason}`);
     this.reason = reason;
     this.isPermanent = isPermanent;
     this.fault = fault;
     this.retryAfterMs = retryAfterMs;
+    this.unbilledJobId = unbilledJobId;
   }
 }
 
 /** The task can no longer succeed. */
 export function permanentFailure(reason: FailureReason, fault?: InputFault): GenerationFailure {
   return new GenerationFailure(reason, { isPermanent: true, fault });
+}
+
+/** The same for a job that failed and is not billed. */
+export function unbilledFailure(reason: FailureReason, jobId: string): GenerationFailure {
+  return new GenerationFailure(reason, { isPermanent: true, unbilledJobId: jobId });
 }
 
 /** The same for an invalid field of the input. @param path of the field, as in the model's schema. */

@@ -11,6 +11,8 @@ export interface SubmitAttempt extends Attempt {
   readonly routes: readonly TaskRoute[];
   /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */
   readonly triedIndex: number | undefined;
+  /** The upstreams at which a job of the task has failed: they do not get it again. */
+  readonly failedIndices: ReadonlySet<number>;
   /** Fires on cancellation, at the deadline and when the worker stops. */
   readonly stopSignal: AbortSignal;
   /** These fire for fewer reasons. */

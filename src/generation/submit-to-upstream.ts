@@ -168,7 +168,7 @@ async function send(
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
   const { task, scratch, onProgress } = attempt;
   const { intent, signal } = sending;
-  const hookUrl = hookUrlOf(attempt, route);
+  const hook = hookOf(attempt, route);
   let submission: Submission;
   try {
     submission = await route.provider.submit(request, {
@@ -176,7 +176,7 @@ async function send(
       signal,
       scratch,
       onProgress,
-      ...(hookUrl === undefined ? {} : { hookUrl }),
+      ...hook,
     });
   } catch (error) {
     return await obstacleOf(attempt, route, error, sending);
@@ -259,10 +259,13 @@ async function recordPossibleWork({ context, task }: SubmitAttempt, route: TaskR
   );
 }
 
-function hookUrlOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
-  if (provider.callsBack !== true) return undefined;
+function hookOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
+  if (provider.callsBack !== true) return {};
   const { baseUrl } = request.upstream;
-  return context.upstreams.hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id, task.urlKeyId);
+  const { hookUrls } = context.upstreams;
+  const hookUrl = hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id, task.urlKeyId);
+  if (hookUrl === undefined) return {};
+  return { hookUrl, hookSecret: hookUrls.secretFor(upstreamName, task.id, task.urlKeyId) };
 }
 
 /** Records the result. */

@@ -1,8 +1,8 @@
 /**
  * Offers a task to the upstreams of its route, in order, until one accepts it. The next upstream is tried only after a
  * definite rejection, or if one is known to reject all requests for now (architecture, "Submitting is split from
- * waiting, and never repeated blindly"). If all of them reject for now, the task waits outside the worker and is
- * retried.
+ * waiting, and never repeated blindly"), or after a job that failed there (fail-over.ts). If all of them reject for
+ * now, the task waits outside the worker and is retried.
  */
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
@@ -38,9 +38,10 @@ const SPREAD_MS = 1_000;
 
 /** @throws {GenerationFailure} no upstream accepted the task: retryable, or permanent. */
 export async function submitWithFallback(attempt: SubmitAttempt): Promise<SubmitResult> {
-  const { routes, triedIndex } = attempt;
-  const candidates =
-    triedIndex === undefined ? routes : routes.filter(({ upstreamIndex }) => upstreamIndex === triedIndex);
+  const { routes, triedIndex, failedIndices } = attempt;
+  const candidates = routes.filter(({ upstreamIndex }) =>
+    triedIndex === undefined ? !failedIndices.has(upstreamIndex) : upstreamIndex === triedIndex,
+  );
   try {
     const { result, route } = await search(attempt, candidates);
     await releaseSlots(attempt, route);

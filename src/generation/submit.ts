@@ -15,6 +15,7 @@ import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
 import type { EarlierWork } from './earlier-work.ts';
+import { findFailed } from './fail-over.ts';
 import { GenerationFailure, permanentFailure } from './failure.ts';
 import { waitForLiveSubmit } from './live-submit.ts';
 import { withScratch } from './scratch.ts';
@@ -59,6 +60,7 @@ async function submit(submitting: Submitting, hasSlot: boolean): Promise<SubmitR
   if (task.deadlineAt !== null && task.deadlineAt <= performance.now()) throw new DeadlinePassedError();
 
   const routes = await routesOf(context, task);
+  const failedIndices = await findFailed(context, task, routes);
   const work = async (stopSignal: AbortSignal, stopSignals: StopSignals): Promise<SubmitResult> => {
     const found = await awaitEarlier(submitting, task, { earlier, routes, signal: stopSignal });
     const brought = resultOf(task, found);
@@ -69,6 +71,7 @@ async function submit(submitting: Submitting, hasSlot: boolean): Promise<SubmitR
         context,
         task,
         routes,
+        failedIndices,
         triedIndex: found.kind === 'in_progress' ? found.generation.upstreamIndex : undefined,
         stopSignal,
         stopSignals,

@@ -10,11 +10,12 @@ import type { JobState } from '../providers/provider.ts';
 import { beginHandling, readGeneration, readWorkingTask, recordFiles } from '../tasks/lifecycle/transitions.ts';
 import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
-import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
+import type { AwaitInput, SubmitResult } from '../../workflows/contracts.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
-import { GenerationFailure, permanentFailure } from './failure.ts';
+import { failOverJob, isFailedOver } from './fail-over.ts';
+import { GenerationFailure, permanentFailure, unbilledFailure } from './failure.ts';
 import { createPollPace } from './poll-pace.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
@@ -26,20 +27,26 @@ import { runUntilStopped } from './run-until-stopped.ts';
 export async function awaitGeneration(
   context: GenerationContext,
   attempt: Attempt,
-  input: Pick<MediaTaskInput, 'taskId' | 'handlingSeconds'>,
+  input: Pick<AwaitInput, 'taskId' | 'handlingSeconds' | 'failsOverFrom'>,
 ): Promise<SubmitResult> {
   let task = await readWorkingTask(context.database, input.taskId);
   // A database that has lost commits does not know that the task was started.
   if (task.status === 'queued') ({ task } = await beginHandling(context.database, task.id, input.handlingSeconds));
   if (isTerminal(task.status)) return { kind: 'over' };
   const recorded = await readGeneration(context.database, task.id);
+  const { failsOverFrom } = input;
+  // An earlier attempt has recorded that, and its worker has died.
+  const isOver = recorded === undefined && failsOverFrom !== undefined;
+  if (isOver && (await isFailedOver(context, task, failsOverFrom))) return { kind: 'failed' };
   const isKnown = recorded !== undefined && recorded.state !== 'intent';
-  return finishGeneration(
-    context,
-    attempt,
-    task,
-    isKnown ? recorded : await generationOfThisRun(context, attempt, task),
-  );
+  const generation = isKnown ? recorded : await generationOfThisRun(context, attempt, task);
+  try {
+    return await finishGeneration(context, attempt, task, generation);
+  } catch (error) {
+    const mayFailOver = failsOverFrom !== undefined && error instanceof GenerationFailure;
+    if (mayFailOver && (await failOverJob(context, task, generation, error))) return { kind: 'failed' };
+    throw error;
+  }
 }
 
 /** Waits until a generation is produced and its files are recorded. */
@@ -130,7 +137,9 @@ async function pollJob(
   try {
     return await route.provider.poll(route.request, jobId, { signal });
   } catch (error) {
-    if (error instanceof ProviderFailure) throw permanentFailure(error.reason);
+    if (error instanceof ProviderFailure) {
+      throw error.isUnbilled ? unbilledFailure(error.reason, jobId) : permanentFailure(error.reason);
+    }
     if (!(error instanceof ProviderUnreachable)) throw error;
     const { status, retryAfterMs } = error;
     const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);

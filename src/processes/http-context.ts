@@ -23,6 +23,8 @@ import { createPreviewTurns } from '../limits/preview-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';
 import { createPreviewMaker } from '@darkroom/media/preview';
+import { createPublicKeys } from '../providers/hooks/public-keys.ts';
+import { createHookVerifier } from '../providers/hooks/verify-hook.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
@@ -93,6 +95,10 @@ export function createHttpContext(
       metrics: foundation.metrics.text,
       logger: foundation.logger,
       now,
+    }),
+    hookVerifier: createHookVerifier({
+      secrets: foundation.upstreamSettings,
+      keys: createPublicKeys(foundation),
     }),
     taskCreator: createTaskCreator({
       database,

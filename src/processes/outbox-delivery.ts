@@ -3,7 +3,7 @@
  * delivered and what happens to it afterwards.
  */
 import { isRequestedAgain } from '../callbacks/attempts.ts';
-import { limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
+import { fallbackOf, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { Queryable } from '../database/database.ts';
@@ -50,6 +50,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
           ...limits,
           isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
           ...(isCapped ? { isCapped } : {}),
+          ...(fallbackOf(definition, item.route) === 'refused' ? {} : { failsOver: true }),
           ...(item.requestHash === null ? {} : { requestHash: item.requestHash }),
         };
         const found = await gateway.startTask(start);

@@ -96,6 +96,8 @@ export interface SubmitCall extends ProviderCall {
    * that `callsBack`, and if the upstream can be expected to reach us. The same for every attempt of a task.
    */
   readonly hookUrl?: string;
+  /** With `hookUrl`: a secret of the task, for an upstream that signs its calls with what the submit names. */
+  readonly hookSecret?: string;
   /** Receives the progress, 0 to 1, if the work is done while submitting. */
   readonly onProgress: (fraction: number) => void;
 }
@@ -201,10 +203,13 @@ export class ProviderFailure extends Error {
   readonly reason: FailureReason;
   /** What is wrong with the input, if we found it ourselves. */
   readonly fault: InputFault | undefined;
+  /** Whether the provider says that it does not bill the work. */
+  readonly isUnbilled: boolean;
 
-  constructor(reason: FailureReason, options: { fault?: InputFault; cause?: unknown } = {}) {
+  constructor(reason: FailureReason, options: { fault?: InputFault; isUnbilled?: boolean; cause?: unknown } = {}) {
     super(`the provider failed: ${reason}`, { cause: options.cause });
     this.reason = reason;
     this.fault = options.fault;
+    this.isUnbilled = options.isUnbilled === true;
   }
 }

@@ -9,6 +9,8 @@
 import { Registry } from 'prom-client';
 import { createCallbackMetrics } from './metrics-callbacks.ts';
 import type { CallbackMetrics } from './metrics-callbacks.ts';
+import { createHookMetrics } from './metrics-hooks.ts';
+import type { HookMetrics } from './metrics-hooks.ts';
 import { createMediaMetrics } from './metrics-media.ts';
 import type { MediaMetrics } from './metrics-media.ts';
 import { createOutboxMetrics } from './metrics-outbox.ts';
@@ -35,6 +37,7 @@ export interface Metrics {
   readonly requests: RequestMetrics;
   readonly tasks: TaskMetrics;
   readonly callbacks: CallbackMetrics;
+  readonly hooks: HookMetrics;
   readonly text: TextMetrics;
   readonly outgoing: OutgoingMetrics;
   readonly shares: ShareMetrics;
@@ -51,6 +54,7 @@ export function createMetrics(): Metrics {
     requests: createRequestMetrics(registry),
     tasks: createTaskMetrics(registry),
     callbacks: createCallbackMetrics(registry),
+    hooks: createHookMetrics(registry),
     text: createTextMetrics(registry),
     outgoing: createOutgoingMetrics(registry),
     shares: createShareMetrics(registry),

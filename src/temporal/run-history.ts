@@ -27,10 +27,12 @@ const WORK: readonly string[] = ['submitGeneration', 'awaitGeneration', 'archive
 type Results = ReadonlyMap<string, Fields>;
 
 export function readRunHistory({ events }: History): RunRecord {
-  const all = events ?? [];
+  const [first] = events ?? [];
+  const everyName = namesOf(events ?? []);
+  const all = afterFailedJobs(events ?? [], everyName);
   const names = namesOf(all);
   const results = resultsOf(all, names);
-  const input = fieldsOf(all[0]?.workflowExecutionStartedEventAttributes?.input);
+  const input = fieldsOf(first?.workflowExecutionStartedEventAttributes?.input);
   const submitted = results.get('submitGeneration') ?? {};
   const files =
     archivedFiles(results.get('archiveOutputs')) ?? filesOf(results.get('awaitGeneration')) ?? filesOf(submitted);
@@ -43,10 +45,19 @@ export function readRunHistory({ events }: History): RunRecord {
     job,
     mayHaveSubmitted: mayHaveSubmitted(all, names, submitted, sent),
     upstreamIndex: upstreamIndex ?? sent?.upstreamIndex,
-    hasBegun: [...names.values()].includes('submitGeneration'),
+    hasBegun: [...everyName.values()].includes('submitGeneration'),
     requestHash: textOf(submitted['requestHash']) ?? textOf(input['requestHash']),
     earlierRunId: textOf(input['earlierRunId']),
   };
+}
+
+/** The events since the last job that failed and is not billed: what the task had until then, it does not have any more. */
+function afterFailedJobs(events: readonly HistoryEvent[], names: ReadonlyMap<string, string>): readonly HistoryEvent[] {
+  const last = events.findLastIndex(({ activityTaskCompletedEventAttributes: completed }) => {
+    if (completed == null || names.get(String(completed.scheduledEventId)) !== 'awaitGeneration') return false;
+    return fieldsOf(completed.result)['kind'] === 'failed';
+  });
+  return events.slice(last + 1);
 }
 
 /** The names of activities, by the event that scheduled them. */

@@ -1,7 +1,7 @@
 /**
  * The URLs that providers may call back: `{public URL}/hooks/{upstream}/{token}` (contract, "Conventions"). The token
- * is the task's id and an HMAC over it and the upstream's name, so that a forged one is detected without a query. A
- * provider's own signature is not verified: a webhook is a hint, and needs no more trust than this.
+ * is the task's id and an HMAC over it and the upstream's name, so that a forged one is detected without a query.
+ * Whether a provider's own signature is verified too is declared in the model file (src/providers/hooks/).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -13,6 +13,7 @@ import type { UrlKeyOptions } from '../objects/urls/url-keys.ts';
 
 // Binds the derived key to this use: the same secret signs other things.
 const PURPOSE = 'darkroom/provider-hook/v1';
+const SECRET_PURPOSE = 'darkroom/provider-hook-secret/v1';
 /** The length of the MAC in characters: 128 bits in base64url. */
 const MAC_LENGTH = 22;
 const TOKEN = /^(tk-svc-[0-9A-Z]{26})\.([A-Za-z0-9_-]{22})$/;
@@ -32,6 +33,10 @@ export interface HookUrls {
   ): string | undefined;
   /** The task that a token belongs to; undefined: we did not make it for that upstream. */
   taskOf(upstreamName: string, token: string): TaskId | undefined;
+  /** The secret with which an upstream can sign its calls about a task. @param keyId as for the URL. */
+  secretFor(upstreamName: string, taskId: TaskId, keyId?: string | null): string;
+  /** The secrets that an upstream may have been given for a task. */
+  secretsOf(upstreamName: string, taskId: TaskId): readonly string[];
 }
 
 export interface HookUrlOptions extends UrlKeyOptions {
@@ -42,6 +47,7 @@ export interface HookUrlOptions extends UrlKeyOptions {
 /** @throws {RangeError} a signing key is too short. */
 export function createHookUrls({ publicUrl, ...options }: HookUrlOptions): HookUrls {
   const keys = deriveUrlKeys(options, PURPOSE);
+  const secretKeys = deriveUrlKeys(options, SECRET_PURPOSE);
   return {
     urlFor({ name, baseUrl }, taskId, keyId) {
       if (baseUrl === undefined || !canReach(new URL(baseUrl), new URL(publicUrl))) return undefined;
@@ -56,11 +62,17 @@ export function createHookUrls({ publicUrl, ...options }: HookUrlOptions): HookU
       );
       return isOurs ? taskId : undefined;
     },
+    secretFor: (upstreamName, taskId, keyId) => secretOf(secretKeys.find(keyId), upstreamName, taskId),
+    secretsOf: (upstreamName, taskId) => secretKeys.accepted.map((each) => secretOf(each, upstreamName, taskId)),
   };
 }
 
 function macOf(key: KeyObject, upstreamName: string, taskId: string): string {
-  return createHmac('sha256', key).update(`${upstreamName}\n${taskId}`).digest('base64url').slice(0, MAC_LENGTH);
+  return secretOf(key, upstreamName, taskId).slice(0, MAC_LENGTH);
+}
+
+function secretOf(key: KeyObject, upstreamName: string, taskId: string): string {
+  return createHmac('sha256', key).update(`${upstreamName}\n${taskId}`).digest('base64url');
 }
 
 /**

@@ -17,6 +17,23 @@ export async function recordProviderHook(database: Queryable, taskId: TaskId, up
   await database.query(record, [taskId, upstream]);
 }
 
+const selectCalled: Statement = {
+  name: 'select_task_of_provider_hook',
+  text: 'SELECT definition_hash AS "definitionHash", route FROM tasks WHERE id = $1',
+};
+
+/** What determines how the providers of a task call back. */
+export interface CalledTask {
+  readonly definitionHash: string;
+  readonly route: string | null;
+}
+
+/** @returns undefined: there is no such task. */
+export async function findCalledTask(database: Queryable, taskId: TaskId): Promise<CalledTask | undefined> {
+  const [task] = await database.query<CalledTask>(selectCalled, [taskId]);
+  return task;
+}
+
 const select: Statement = {
   name: 'select_provider_hooks',
   text: 'SELECT task_id AS "taskId", upstream, received FROM provider_hooks WHERE task_id = ANY ($1::text[])',

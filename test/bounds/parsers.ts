@@ -20,6 +20,11 @@ const IN_ENGINE_THREAD =
 export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/accounts/api-key.ts': { uses: { RegExp: 2 }, of: 'clients', bound: FIXED },
   'src/accounts/sessions.ts': { uses: { RegExp: 1 }, of: 'clients', bound: FIXED },
+  'src/providers/hooks/public-keys.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: '64 kB, the limit of the download',
+  },
   'src/providers/http/auth/token-endpoint.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'operators',

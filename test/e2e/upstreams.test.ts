@@ -39,6 +39,13 @@ const MODELS = {
     { protocol: 'tasks', id: 'not-asked-for-it' },
   ],
   gone: [{ protocol: 'replicate', baseUrl: NOWHERE, id: 'gone' }],
+  failing: {
+    fallback: 'unbilled_failure',
+    upstreams: [
+      { protocol: 'tasks', id: 'failing', concurrency: 1 },
+      { protocol: 'replicate', id: 'stepping-in', concurrency: 1 },
+    ],
+  },
 } as const;
 
 describe('an upstream that tasks share', { concurrency: true }, () => {
@@ -184,6 +191,41 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
       (await outside.providerLog(task.marker)).map(({ kind, protocol }) => [kind, protocol]),
       [['rejected', 'replicate']],
     );
+  });
+
+  it('is followed by the next of its route after jobs that failed and were not billed, one after the other', async () => {
+    const tasks = await Promise.all([1, 2, 3].map(() => start('failing', '[fail-tasks] [bills 0] [slow 500]')));
+
+    for (const task of tasks) {
+      assert.equal((await end(task)).status, 'success');
+      assert.deepEqual(
+        (await linesOf(task, 'submit')).map(({ protocol }) => protocol),
+        ['tasks', 'replicate'],
+      );
+      assert.deepEqual(await eventsOf(task, ['provider_failed', 'submitted']), [
+        ['submitted', { upstream: 'failing' }],
+        ['provider_failed', { upstream: 'failing', reason: 'provider_error' }],
+        ['submitted', { upstream: 'stepping-in' }],
+      ]);
+    }
+  });
+
+  it('has no fallback after a job that failed and is billed, or may be', async () => {
+    for (const behaviour of ['[fail-tasks] [bills 0.004]', '[fail-tasks]']) {
+      const task = await start('failing', behaviour);
+
+      assert.equal((await end(task)).error?.reason, 'provider_error');
+      assert.equal((await linesOf(task, 'submit')).length, 1);
+    }
+  });
+
+  it('has no fallback once its task is cancelled', async () => {
+    const task = await start('failing', '[fail-tasks] [bills 0] [slow 600000]');
+    await outside.waitForProvider(task.marker, 'poll');
+    await task.account.client.send('POST', `/v1/tasks/${task.taskId}/cancel`);
+
+    assert.equal((await end(task)).error?.code, 'TASK_CANCELLED');
+    assert.equal((await linesOf(task, 'submit')).length, 1);
   });
 
   it('fails a task as provider_unavailable when it cannot be reached before the deadline', async () => {

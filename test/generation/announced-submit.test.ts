@@ -62,6 +62,7 @@ function submitOf(benchOf: () => GenerationBench) {
       task,
       routes: [route],
       triedIndex: undefined,
+      failedIndices: new Set(),
       stopSignal: signal,
       stopSignals: { requested: signal, deadline: signal },
       hasSlot: true,

@@ -59,6 +59,7 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
       task,
       routes: [route],
       triedIndex: undefined,
+      failedIndices: new Set(),
       stopSignal: cancel.signal,
       stopSignals: { requested: cancel.signal, deadline: cancel.signal },
       hasSlot: true,

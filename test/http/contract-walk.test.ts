@@ -4,9 +4,12 @@ import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
 import { newTaskId, newTextCallId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { publicRoutes } from '../../src/http/app/public-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
+import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
+import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
@@ -17,7 +20,18 @@ import { expectError, walk } from './walk.ts';
 import type { WalkedListener } from './walk.ts';
 import { openWorld } from './world.ts';
 
-const world = await openWorld();
+const SIGNING = {
+  id: 'signing',
+  protocol: 'replicate',
+  baseUrl: 'http://127.0.0.1',
+  webhookSecret: 'none',
+  model: 'a/b',
+};
+const signing = definition({ name: 'acme/signing', routes: { default: { upstreams: [SIGNING] } } });
+const world = await openWorld(async (options) => {
+  const app = await serveApp({ ...options, models: [signing] });
+  return { served: app, close: () => app.close() };
+});
 const { served, environment } = world;
 const away = await serveApp({ environment, appDatabase: unreachableDatabase() });
 const httpsOnly = await serveApp({ requiresHttps: true, environment: { TRUSTED_PROXIES: '10.0.0.0/8' } });
@@ -128,6 +142,12 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'downloadMedia 403 URL_EXPIRED': async () => mediaParts(longAgo.sign(noOutput).url),
   'downloadMedia 403 FORBIDDEN': async () => mediaParts(strangers.sign(noOutput).url),
   'downloadMedia 404 NOT_FOUND': async () => mediaParts(served.http.urlSigner.sign(noOutput).url),
+  'receiveProviderHook 401 UNAUTHORIZED': async () => {
+    const urls = createHookUrls({ publicUrl: served.url, signingKey: SIGNING_KEY });
+    const taskId = (await newTask(account, { model: signing.name })) as TaskId;
+    const url = urls.urlFor({ name: SIGNING.id, baseUrl: served.url }, taskId) ?? '';
+    return { params: { upstream: SIGNING.id, token: url.split('/').at(-1) ?? '' }, body: {} };
+  },
   'receiveProviderHook 404 NOT_FOUND': async () => ({ params: { upstream: 'replicate', token: 'none' }, body: {} }),
   'receiveProviderHook 413 PAYLOAD_TOO_LARGE': async () => ({
     ...(await requestOf(routeOf('receiveProviderHook'), world, account)),

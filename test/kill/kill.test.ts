@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
 import { startCallbackReceiver } from '../support/callback-receiver-process.ts';
 import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -37,7 +38,9 @@ describe('kill -9 with many tasks in flight', () => {
       startTestProvider(),
       startCallbackReceiver(),
     ]);
-    modelsDir = await writeModelFiles(provider.url);
+    modelsDir = await writeModelFiles(provider.url, {
+      'fails-over': { fallback: 'unbilled_failure', upstreams: [{ protocol: 'tasks' }, { protocol: 'replicate' }] },
+    });
     darkroom = await startDarkroom({
       databaseServer: services.databaseUrl,
       temporalAddress: services.temporalAddress,
@@ -88,6 +91,46 @@ describe('kill -9 with many tasks in flight', () => {
     await worker.start();
 
     t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, accepted, provider, receiver)));
+  });
+
+  it('submits once at each upstream when the worker is killed while jobs fail over, twice', async (t) => {
+    // One after the other, so that a kill finds some before, some in and some after their second submit.
+    const prompts = Array.from(
+      { length: TASKS },
+      (_, index) => `marker-over-${index}- [fail-tasks] [bills 0] [slow ${500 + index * 250}]`,
+    );
+    const taskIds = await Promise.all(
+      prompts.map(async (prompt) => {
+        const created = await account.client.create({ model: 'test/fails-over', input: { prompt } });
+        assert.equal(created.status, 200, JSON.stringify(created.body));
+        return created.body.data.taskId;
+      }),
+    );
+    const submitsAt = async (protocol: string, prompt = 'marker-over-'): Promise<number> => {
+      const log = await provider.readLog();
+      return log.filter(
+        (line) => line.kind === 'submit' && line.protocol === protocol && line.prompt?.includes(prompt) === true,
+      ).length;
+    };
+    for (const submits of [6, 18]) {
+      await waitFor('the next upstream gets tasks', async () => (await submitsAt('replicate')) >= submits, 20);
+      await worker.kill();
+      await worker.start();
+    }
+
+    let succeeded = 0;
+    for (const [index, taskId] of taskIds.entries()) {
+      const task = await account.client.waitForTerminal(taskId);
+      const submits = await submitsAt('replicate', prompts[index]);
+      assert.equal(await submitsAt('tasks', prompts[index]), 1);
+      if (task.status === 'success') succeeded += 1;
+      // What was being sent when the worker was killed.
+      else assert.equal(task.error?.reason, 'outcome_unknown', JSON.stringify(task));
+      assert.ok(submits === 1 || (submits === 0 && task.status === 'fail'), `${taskId}: ${submits}`);
+    }
+    t.diagnostic(`${succeeded} of ${TASKS} succeeded`);
+    assert.ok(succeeded > 0);
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 
   it('loses nothing when the api is killed between commit and start', async (t) => {

@@ -38,6 +38,23 @@ describeProviderContract(
       assert.equal(error.reason, 'outcome_unknown');
     });
 
+    it('says of a failed task whether it was billed, if that service does', async () => {
+      for (const [behaviour, isUnbilled] of [
+        ['[fail] [bills 0]', true],
+        ['[fail] [bills 0.004]', false],
+        ['[fail]', false],
+      ] as const) {
+        const work = request(`unpaid ${behaviour}`);
+        const submission = await provider.submit(work, call);
+        assert.ok(submission.kind === 'job');
+        await bench.waitForLogged(`unpaid ${behaviour}`, 'finished');
+
+        const error = await caught(provider.poll(work, submission.jobId, call));
+        assert.ok(error instanceof ProviderFailure);
+        assert.equal(error.isUnbilled, isUnbilled, behaviour);
+      }
+    });
+
     it('passes on progress and the poll interval', async () => {
       const work = request('half way [slow 600000]');
       const submission = await provider.submit(work, call);

@@ -13,7 +13,7 @@ import type { ReceivedCallback } from './callback-receiver.ts';
 import { startDarkroom } from './darkroom.ts';
 import type { Darkroom, TestAccount } from './darkroom.ts';
 import { writeModelFiles } from './model-files.ts';
-import type { TestUpstream } from './model-files.ts';
+import type { TestRoute } from './model-files.ts';
 import { startTestProvider } from './test-provider/process.ts';
 import type { LogLine } from './test-provider/log.ts';
 import type { TestProvider } from './test-provider/process.ts';
@@ -123,7 +123,7 @@ export class DarkroomWithUpstreams {
 export async function startDarkroomWithUpstreams(
   environment: Readonly<Record<string, string>> = {},
   alsoAllowed: readonly string[] = [],
-  models: Readonly<Record<string, readonly TestUpstream[]>> = {},
+  models: Readonly<Record<string, TestRoute>> = {},
   apis = 1,
   databaseServer?: string,
 ): Promise<DarkroomWithUpstreams> {

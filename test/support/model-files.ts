@@ -19,6 +19,11 @@ export const MODEL_PRICE = '0.03';
 /** One upstream of a model; missing fields are those of its protocol's usual one. */
 export type TestUpstream = { readonly protocol: UpstreamProtocol } & Readonly<Record<string, unknown>>;
 
+/** The upstreams of a model, or its whole route. */
+export type TestRoute =
+  | readonly TestUpstream[]
+  | { readonly upstreams: readonly TestUpstream[]; readonly fallback: string };
+
 /**
  * Writes the files.
  *
@@ -27,11 +32,14 @@ export type TestUpstream = { readonly protocol: UpstreamProtocol } & Readonly<Re
  */
 export async function writeModelFiles(
   providerUrl: string,
-  more: Readonly<Record<string, readonly TestUpstream[]>> = {},
+  more: Readonly<Record<string, TestRoute>> = {},
 ): Promise<string> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
-  const usual = Object.fromEntries(UPSTREAM_PROTOCOLS.map((protocol) => [protocol, [{ protocol }]]));
-  for (const [name, upstreams] of Object.entries({ ...usual, ...more })) {
+  const usual: Record<string, TestRoute> = Object.fromEntries(
+    UPSTREAM_PROTOCOLS.map((protocol) => [protocol, [{ protocol }]]),
+  );
+  for (const [name, route] of Object.entries({ ...usual, ...more })) {
+    const { upstreams, ...rest } = 'upstreams' in route ? route : { upstreams: route };
     const definition = {
       name: `test/${name}`,
       modality: 'image',
@@ -40,6 +48,7 @@ export async function writeModelFiles(
       description: `the test provider, by ${name}`,
       routes: {
         default: {
+          ...rest,
           upstreams: upstreams.map((upstream) => ({
             baseUrl: `${providerUrl}/${upstream.protocol}/v1`,
             secret: SECRET,

@@ -71,6 +71,7 @@ const RECORDINGS: readonly Recording[] = [
     keeps: 'task',
   },
   { name: 'waits-in-queue', model: 'test/single', prompt: 'a lighthouse', isQueued: true, keeps: 'task' },
+  { name: 'fails-over', model: 'test/failing', prompt: 'a lighthouse [fail-tasks] [bills 0]', keeps: 'task' },
   { name: 'promote-output', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'promotion' },
 ];
 
@@ -95,6 +96,10 @@ try {
   process.env['DARKROOM_TEST_TEMPORAL_ADDRESS'] = services.temporalAddress;
   const outside = await startDarkroomWithUpstreams({}, [], {
     single: [{ protocol: 'tasks', id: 'single', concurrency: 1 }],
+    failing: {
+      fallback: 'unbilled_failure',
+      upstreams: [{ protocol: 'tasks', id: 'failing' }, { protocol: 'replicate' }],
+    },
   });
   try {
     for (const recording of RECORDINGS.filter(isWanted)) await keep(recording.name, await record(outside, recording));

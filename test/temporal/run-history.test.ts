@@ -94,6 +94,22 @@ describe('the history of a run', () => {
     });
   });
 
+  it('has no job after one that failed and is not billed, but the next one', () => {
+    const first = ['submitGeneration', answered({ kind: 'job', jobId: 'job-1', place: 0 })] as const;
+    const failed = ['awaitGeneration', answered({ kind: 'failed' })] as const;
+    const about = (...more: Parameters<typeof historyOf>[0]): readonly unknown[] => {
+      const { job, mayHaveSubmitted, upstreamIndex, hasBegun } = readRunHistory(historyOf([first, failed, ...more]));
+      return [job, mayHaveSubmitted, upstreamIndex, hasBegun];
+    };
+
+    assert.deepEqual(about(), [undefined, false, undefined, true]);
+    // It was sent, or not, to an upstream that is not known.
+    assert.deepEqual(about(['submitGeneration', {}]), [undefined, true, undefined, true]);
+    const second = ['submitGeneration', answered({ kind: 'job', jobId: 'job-2', place: 1 })] as const;
+    assert.deepEqual(about(second), [{ jobId: 'job-2', upstreamIndex: 1 }, true, 1, true]);
+    assert.deepEqual(about(second, failed), [undefined, false, undefined, true]);
+  });
+
   it('has its request, and whether it reached submitting, also when the submit failed', () => {
     const input = { requestHash: 'abcd' };
     const rejected = ['submitGeneration', failedWith('content_rejected')] as const;

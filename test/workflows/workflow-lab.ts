@@ -94,7 +94,7 @@ export class WorkflowLab {
   /** Starts a task's workflow as the launcher does. */
   async startTask(
     script: Script = {},
-    facts: Pick<MediaTaskInput, 'route' | 'isUpstream' | 'isCapped' | 'earlierRunId'> = {},
+    facts: Pick<MediaTaskInput, 'route' | 'isUpstream' | 'isCapped' | 'failsOver' | 'earlierRunId'> = {},
   ): Promise<LabTask> {
     const taskId = this.#enter(script);
     const input: MediaTaskInput = {

@@ -34,6 +34,7 @@ import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
 import type { BodyThreads } from '../bodies/body-threads.ts';
 import type { EventStreams } from '../streams/event-stream.ts';
+import type { HookVerifier } from '../../providers/hooks/verify-hook.ts';
 import type { SessionCookie } from '../middleware/session-cookie.ts';
 import type { UploadBounds } from '../bodies/upload-body.ts';
 
@@ -82,6 +83,8 @@ export interface HttpContext {
   readonly catalogue: Catalogue;
   readonly upstreamSettings: UpstreamSettings;
   readonly taskCreator: TaskCreator;
+  /** Verifies that providers signed their webhooks. */
+  readonly hookVerifier: HookVerifier;
   readonly textAnswers: TextAnswers;
   /** Closed when the process drains: streams end, and waiting requests are answered. */
   readonly feed: EventFeed;

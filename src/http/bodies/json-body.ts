@@ -120,15 +120,6 @@ async function runInThread(
   }
 }
 
-/**
- * Reads a body to its end and discards it.
- *
- * @throws {RequestError} 400 or 413. @throws {RateLimitedError} nothing was read.
- */
-export async function discardBody(request: IncomingMessage, maxBytes: number, allowance: BodyAllowance): Promise<void> {
-  await readBody(request, maxBytes, allowance, () => undefined);
-}
-
 /** Whether a request has no body at all. */
 export function hasNoBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
@@ -151,7 +142,7 @@ function requireJsonType(request: IncomingMessage): void {
  *
  * @returns its length. @throws {RequestError} 400 or 413, {RateLimitedError}, and what `take` throws.
  */
-async function readBody(
+export async function readBody(
   request: IncomingMessage,
   maxBytes: number,
   allowance: BodyAllowance,

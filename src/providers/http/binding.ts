@@ -8,10 +8,11 @@
  * - in `result.path`: the last poll's answer; everywhere else: the provider's JSON as the document;
  * - the input as `$input`, and in `submit` and `upload` its files as `$media`;
  * - `$model`, `$taskId`, `$jobId` (once there is one), `$httpStatus` (of a response), and in `submit` `$hookUrl`,
- *   which is absent if the provider cannot call back.
+ *   which is absent if the provider cannot call back, and with it `$hookSecret`.
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { HookSchema } from '../hooks/hook-rules.ts';
 import type { UpstreamBinding } from '../provider.ts';
 import { AuthSchema } from './auth/auth.ts';
 import { HostsSchema } from './hosts.ts';
@@ -179,6 +180,10 @@ export const HttpBindingSchema = Type.Object(
       expression(
         'Of a failed job: one of the closed list. Default: `provider_error`. Without jobs: of an answer without outputs.',
       ),
+    ),
+    hook: Type.Optional(HookSchema),
+    unbilled: Type.Optional(
+      expression('Of a failed job: `true` if the provider does not bill it. Anything else: it may.'),
     ),
     cancel: Type.Optional(
       Type.Object(

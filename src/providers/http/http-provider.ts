@@ -69,7 +69,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     request: GenerationRequest,
     jobId: string,
     call: ProviderCall,
-    { result, reason }: WithResult,
+    { result, ...http }: WithResult,
     polled: unknown,
   ): Promise<ExpressionContext> => {
     const { path } = await file.read(request, { path: result.path }, { jobId, document: polled }, 'result');
@@ -80,12 +80,12 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     });
     const context = { jobId, httpStatus: status, document: json };
     if (status < 400) return context;
-    throw await failureOf(request, reason, context);
+    throw await failureOf(request, http, context);
   };
 
-  const failureOf = async (request: GenerationRequest, reason: string | undefined, context: ExpressionContext) => {
-    const values = await file.read(request, { reason }, context);
-    return new ProviderFailure(reasonOf(values.reason) ?? 'provider_error');
+  const failureOf = async (request: GenerationRequest, http: Failing, context: ExpressionContext) => {
+    const values = await file.read(request, { reason: http.reason, unbilled: http.unbilled }, context);
+    return new ProviderFailure(reasonOf(values.reason) ?? 'provider_error', { isUnbilled: values.unbilled === true });
   };
 
   const outputsOf = async (request: GenerationRequest, { outputs }: HttpBinding, context: ExpressionContext) => {
@@ -101,7 +101,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       case undefined:
         throw new ProviderUnreachable({ status, code: 'NO_STATE' }, { retryAfterMs });
       case 'failed':
-        throw await failureOf(request, http.reason, context);
+        throw await failureOf(request, http, context);
       case 'running':
         return running(progress, Math.max(retryAfterMs ?? 0, (http.poll.everySeconds ?? 0) * 1_000));
       case 'done': {
@@ -225,6 +225,9 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   return provider;
 }
+
+/** How a binding reads a failed job. */
+type Failing = Pick<HttpBinding, 'reason' | 'unbilled'>;
 
 type WithResult = HttpBinding & { readonly result: NonNullable<HttpBinding['result']> };
 

@@ -16,6 +16,7 @@ export interface ExpressionContext {
   readonly jobId?: string;
   readonly httpStatus?: number;
   readonly hookUrl?: string | undefined;
+  readonly hookSecret?: string | undefined;
   /** The files of the input, in the shape of the input. */
   readonly media?: unknown;
   /** The file that is being uploaded. */

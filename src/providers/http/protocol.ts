@@ -14,5 +14,6 @@ export const httpProtocol: UpstreamProtocol = {
       ...(binding === undefined ? [] : findBindingProblems(binding).map((problem) => `http.${problem}`)),
     ];
   },
+  hookOf: (upstream) => findBinding(upstream)?.hook,
   create: createHttpProvider,
 };

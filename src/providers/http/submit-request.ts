@@ -71,8 +71,8 @@ export async function bindSubmit(
   }
 
   const input = withValues(inputOf(request), inputs);
-  const { hookUrl } = call;
-  const context = { hookUrl, document: input, input, media: withValues(inputOf(request), values) };
+  const { hookUrl, hookSecret } = call;
+  const context = { hookUrl, hookSecret, document: input, input, media: withValues(inputOf(request), values) };
   const texts = { path: submit.path, body: submit.body, headers: submit.headers, form: submit.form };
   const parts = await file.readRequest(request, texts, context, 'submit');
   const address = addressOf(parts.address, scopeOf(request, http));

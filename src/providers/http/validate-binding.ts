@@ -4,6 +4,7 @@ import { textAt, valueAt } from '../json-answer.ts';
 import { findAuthProblem } from './auth/auth.ts';
 import { BODY_OUTPUT } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
+import { findHookProblem, usesDerivedSecret } from '../hooks/hook-rules.ts';
 
 /** They make an expression out of data, or return another result each time: a repeated submit must stay the same. */
 const BARRED_FUNCTIONS: readonly string[] = ['eval', 'now', 'millis', 'random', 'shuffle'];
@@ -25,8 +26,8 @@ const BARRED_HEADERS: readonly string[] = [
   'upgrade',
 ];
 
-/** Whether any expression of a submit reads this variable: `taskId`, `hookUrl`. */
-export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookUrl'): boolean {
+/** Whether any expression of a submit reads this variable. */
+export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookUrl' | 'hookSecret'): boolean {
   const texts = [
     submit.path,
     submit.body,
@@ -42,17 +43,21 @@ export function findBindingProblems(binding: HttpBinding): readonly string[] {
     const problem = text === undefined ? undefined : findExpressionProblem(text);
     return problem === undefined ? [] : `${name}: ${problem}`;
   });
-  const { auth, poll, jobId, result, cancel } = binding;
+  const { auth, poll, jobId, result, unbilled, cancel } = binding;
+  // What an expression sends is known only of one that can be read.
+  const isReadable = ofExpressions.length === 0;
   const others = [
     auth === undefined ? undefined : findAuthProblem(auth),
     ...findHeaderProblems(binding),
     ...findBodyProblems(binding),
     ...findMediaProblems(binding),
     findOutputProblem(binding),
+    isReadable ? findCallProblem(binding) : undefined,
     (jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another',
-    jobId === undefined && (result ?? cancel) !== undefined ? 'jobId: missing; result and cancel need one' : undefined,
-    // Whether an expression sends something is known only of one that can be read.
-    binding.isSubmitRepeatable === true && ofExpressions.length === 0 && !submitReads(binding, 'taskId')
+    jobId === undefined && (result ?? cancel ?? unbilled) !== undefined
+      ? 'jobId: missing; result, cancel and unbilled need one'
+      : undefined,
+    binding.isSubmitRepeatable === true && isReadable && !submitReads(binding, 'taskId')
       ? 'isSubmitRepeatable: no expression of submit sends $taskId'
       : undefined,
   ];
@@ -135,9 +140,24 @@ function findOutputProblem({ outputs, poll, result }: HttpBinding): string | und
     : undefined;
 }
 
+/** A provider calls only the address that it was sent. */
+function findCallProblem(binding: HttpBinding): string | undefined {
+  const { hook } = binding;
+  const sendsSecret = submitReads(binding, 'hookSecret');
+  if (hook !== undefined) {
+    if (!submitReads(binding, 'hookUrl')) return 'hook: no expression of submit sends $hookUrl';
+    const problem = findHookProblem(hook);
+    if (problem !== undefined) return `hook.${problem}`;
+    if (usesDerivedSecret(hook)) {
+      return sendsSecret ? undefined : 'hook.verify.secret: missing, and no expression of submit sends $hookSecret';
+    }
+  }
+  return sendsSecret ? 'submit: $hookSecret is for scheme hmac-sha256 of hook.verify without a secret' : undefined;
+}
+
 /** Every expression of a binding with its position; undefined where a file has none. */
 export function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {
-  const { submit, upload, jobId, poll, result, outputs, reason, cancel } = binding;
+  const { submit, upload, jobId, poll, result, outputs, reason, unbilled, cancel } = binding;
   return [
     ['submit.path', submit.path],
     ['submit.body', submit.body],
@@ -162,6 +182,7 @@ export function expressionsOf(binding: HttpBinding): readonly (readonly [string,
     ['result.path', result?.path],
     ['outputs', outputs],
     ['reason', reason],
+    ['unbilled', unbilled],
     ['cancel.path', cancel?.path],
     ['cancel.body', cancel?.body],
     ['cancel.outcome', cancel?.outcome],

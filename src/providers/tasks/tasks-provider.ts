@@ -62,7 +62,7 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
           return { kind: 'done', files };
         }
         case 'fail':
-          throw new ProviderFailure(failureReason(detail));
+          throw new ProviderFailure(failureReason(detail), { isUnbilled: billOf(detail).billedMicroUsd === 0n });
         case undefined:
           throw new ProviderUnreachable(
             { status: answer.status, code: 'NO_STATE' },

@@ -295,6 +295,54 @@ export async function recordJob(
   });
 }
 
+const deleteJob: Statement = {
+  name: 'delete_failed_generation_job',
+  text: `DELETE FROM generations WHERE task_id = $1 AND state = 'submitted' AND place = $2 AND job_id = $3
+         RETURNING task_id`,
+};
+
+/**
+ * Records that a job has failed and is not billed, and that the task has no job any more: both at once, so that the
+ * next upstream gets it exactly once, whatever is killed. May be repeated.
+ */
+export async function recordFailedJob(
+  database: Database,
+  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
+  { upstreamIndex, label }: UpstreamPosition,
+  { jobId, reason }: { readonly jobId: string; readonly reason: FailureReason },
+): Promise<void> {
+  await database.transaction(async (transaction) => {
+    if ((await touchTask(transaction, taskId, requestHash)) === undefined) throw new TaskNotFoundError();
+    const [deleted] = await transaction.query(deleteJob, [taskId, upstreamIndex, jobId]);
+    if (deleted !== undefined) await addEvent(transaction, taskId, 'provider_failed', { upstream: label, reason });
+  });
+}
+
+const selectFailedJobs: Statement = {
+  name: 'select_failed_generation_jobs',
+  text: `SELECT type, detail->>'upstream' AS label FROM task_events
+          WHERE task_id = $1 AND type IN ('submitted', 'provider_failed') ORDER BY seq`,
+};
+
+/** The jobs of a task that have failed and are not billed. */
+export interface FailedJobs {
+  /** The labels of their upstreams, as text. */
+  readonly labels: ReadonlySet<string>;
+  /** The label of the last one, if the task has been submitted nowhere since. */
+  readonly last: string | undefined;
+}
+
+/** Reads what `recordFailedJob` has recorded. */
+export async function readFailedJobs(database: Queryable, taskId: TaskId): Promise<FailedJobs> {
+  const rows = await database.query<{ type: TaskEventType; label: string }>(selectFailedJobs, [taskId]);
+  const failed = rows.filter(({ type }) => type === 'provider_failed');
+  const last = rows.at(-1);
+  return {
+    labels: new Set(failed.map(({ label }) => label)),
+    last: last?.type === 'provider_failed' ? last.label : undefined,
+  };
+}
+
 /** The event belongs to a task that is not over: what a second run produces after the end is not reported. */
 const upsertFiles: Statement = {
   name: 'record_generation_files',

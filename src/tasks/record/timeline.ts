@@ -21,6 +21,7 @@ export type TaskEventType =
   | 'cancel_requested'
   | 'provider_refused'
   | 'provider_unanswered'
+  | 'provider_failed'
   | 'submitted'
   | 'produced'
   | 'archiving'

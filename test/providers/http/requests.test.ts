@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 import { findBindingProblems } from '../../../src/providers/http/validate-binding.ts';
 import { ProviderUnreachable } from '../../../src/providers/provider-unknown.ts';
-import { ProviderRejection } from '../../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
 import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
 
@@ -519,6 +519,71 @@ describe('how long a provider asks to wait', { timeout: 120_000 }, () => {
   });
 });
 
+describe('a submit that tells the provider where to call back', () => {
+  it('sends the address and the secret of the task, and neither where the provider cannot call back', async () => {
+    const http: HttpBinding = {
+      ...JOBS,
+      ...CALLED,
+      hook: { verify: { scheme: 'hmac-sha256', header: 'x-signature' } },
+    };
+    await withRecorder(
+      () => ({ id: 'job-1' }),
+      async ({ origin, requests }) => {
+        const { provider, request } = bind(http, { origin });
+        const hook = { hookUrl: 'https://api.example.com/hooks/acme/token', hookSecret: 'of the task' };
+        await withScratch(async ({ call }) => {
+          await provider.submit(request, { ...call, ...hook });
+          await provider.submit(request, call);
+        });
+        assert.deepEqual(
+          requests.map(({ body }) => JSON.parse(body.toString()) as unknown),
+          [{ url: hook.hookUrl, secret: hook.hookSecret }, {}],
+        );
+      },
+    );
+  });
+});
+
+/** A submit that sends both. */
+const CALLED: Pick<HttpBinding, 'submit'> = {
+  submit: { path: "'/x'", body: '{ "url": $hookUrl, "secret": $hookSecret }' },
+};
+
+describe('a failed job', () => {
+  it('is not billed if `unbilled` gives true, and nothing else, of the poll or of the result', async () => {
+    const http: HttpBinding = { ...JOBS, reason: 'reason', unbilled: 'charge = 0 ? true : charge' };
+    const withResult: HttpBinding = { ...http, result: { path: "'/result'" } };
+    for (const [charge, isUnbilled] of [
+      [0, true],
+      [0.004, false],
+      ['true', false],
+      [undefined, false],
+    ] as const) {
+      await withRecorder(
+        ({ url }, response) => {
+          if (url !== '/v1/result')
+            return { state: url.includes('done') ? 'done' : 'failed', reason: 'no_output', charge };
+          response.statusCode = 422;
+          return { reason: 'no_output', charge };
+        },
+        async ({ origin }) => {
+          for (const [binding, jobId] of [
+            [http, 'failed'],
+            [withResult, 'done'],
+          ] as const) {
+            const { provider, request } = bind(binding, { origin });
+            await assert.rejects(
+              async () => provider.poll(request, jobId, { signal: AbortSignal.timeout(10_000) }),
+              (error) => error instanceof ProviderFailure && error.isUnbilled === isUnbilled,
+              JSON.stringify([charge, jobId]),
+            );
+          }
+        },
+      );
+    }
+  });
+});
+
 describe('a binding that cannot work', () => {
   it('is rejected with the position of the fault', () => {
     const cases: readonly (readonly [Partial<HttpBinding>, RegExp])[] = [
@@ -556,8 +621,29 @@ describe('a binding that cannot work', () => {
         },
         /^submit\.form: scheme sigv4/,
       ],
+      [{ hook: { challenge: { member: 'x' } } }, /^hook: no expression of submit sends \$hookUrl/],
+      [{ hook: { verify: { scheme: 'standard-webhooks' } }, ...CALLED }, /^hook\.verify\.secret: scheme standard-w/],
+      [{ hook: { verify: { scheme: 'hmac-sha256', secret: 's' } }, ...CALLED }, /^hook\.verify\.header: scheme hmac/],
+      [
+        { hook: { verify: { scheme: 'fal-ed25519', secret: 's' } }, ...CALLED },
+        /^hook\.verify\.secret: scheme fal-ed25519 d/,
+      ],
+      [
+        { hook: { verify: { scheme: 'hmac-sha256', header: 'x' } }, submit: { path: "'/x'", body: '$hookUrl' } },
+        /^hook\.verify\.secret: missing, and no expression/,
+      ],
+      [CALLED, /^submit: \$hookSecret is for scheme hmac-sha256/],
+      [
+        { hook: { verify: { scheme: 'hmac-sha256', header: 'x', secret: 's' } }, ...CALLED },
+        /^submit: \$hookSecret is for scheme hmac-sha256/,
+      ],
     ];
     for (const [changes, problem] of cases)
       assert.match(findBindingProblems({ ...JOBS, ...changes })[0] ?? '', problem);
+    const { submit, outputs } = JOBS;
+    assert.match(
+      findBindingProblems({ submit, outputs, unbilled: 'true' })[0] ?? '',
+      /^jobId: missing; result, cancel and/,
+    );
   });
 });

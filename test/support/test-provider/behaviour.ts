@@ -5,10 +5,10 @@
  * `[hold]` the work takes until the test releases it · `[hold-submit]` accepts at once, answers when the test releases
  * it · `[slow 3000]` the work takes that long (ms) · `[delay-submit 2000]` accepts at once, answers that much later ·
  * `[reject 429]` rejects with that status · `[reject-first 2]` rejects that many submits with 503, then accepts ·
- * `[content]` a content rejection in the provider's own form · `[fail]` the work fails · `[no output]` the work is
+ * `[content]` a content rejection in the provider's own form · `[fail]` the work fails · `[fail-tasks]` the same at `tasks` only · `[no output]` the work is
  * done without any output · `[html]` accepts, responds with a page · `[drop]` accepts, cuts the connection · `[500]`
  * accepts, responds with 500 · `[poll-fail 2]` answers that many polls with 500 · `[404 file]` the result's URL
- * returns 404 · `[bills 0.004]` billed although it was cancelled (tasks) · `[retry-after 2]` the Retry-After of
+ * returns 404 · `[bills 0.004]` billed although it was cancelled or failed (tasks) · `[retry-after 2]` the Retry-After of
  * rejections (s) · `[huge response]` accepts, and sends a response that declares 3 TB · `[odd types]` accepts, responds
  * with fields of other types · `[odd-poll]` the same for polls · `[poll-after 600]` the delay that polls of a running
  * job request (s) · `[html-poll]` polls are answered with a page · `[hook-every 500]` calls back that often (ms)
@@ -30,6 +30,7 @@ export interface Behaviour {
   readonly pollFailures: number;
   readonly isContentRejected: boolean;
   readonly isFailing: boolean;
+  readonly isFailingAsTask: boolean;
   readonly hasNoOutput: boolean;
   readonly answersHtml: boolean;
   readonly dropsConnection: boolean;
@@ -67,6 +68,7 @@ export function readBehaviour(prompt: string): Behaviour {
     pollFailures: number('poll-fail'),
     isContentRejected: has('content'),
     isFailing: has('fail'),
+    isFailingAsTask: has('fail-tasks'),
     hasNoOutput: has('no output'),
     answersHtml: has('html'),
     dropsConnection: has('drop'),

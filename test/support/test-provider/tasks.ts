@@ -91,7 +91,7 @@ function detail(room: Room, job: Job): Record<string, unknown> {
   if (job.state === 'running') return { ...common, status: 'handling', progress: 0.5 };
   if (job.state === 'cancelled') return fail('TASK_CANCELLED', 'cancelled');
   if (job.behaviour.isContentRejected) return fail('TASK_FAILED', 'content_rejected');
-  if (job.behaviour.isFailing) return fail('TASK_FAILED', 'provider_error');
+  if (job.behaviour.isFailing || job.behaviour.isFailingAsTask) return fail('TASK_FAILED', 'provider_error');
   const url = room.fileUrl(job);
   const expireAt = common.created + 1800;
   const output = [

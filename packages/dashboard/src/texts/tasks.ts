@@ -157,6 +157,7 @@ export const texts = {
     cancel_requested: 'Cancellation requested',
     provider_refused: 'Rejected by a provider',
     provider_unanswered: 'No response from a provider',
+    provider_failed: 'Failed at a provider',
     submitted: 'Submitted to a provider',
     produced: 'Generated',
     archiving: 'Archiving',
