@@ -6,6 +6,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
+import { expandPools } from './expand-pools.ts';
 import { withDefaults } from './input-defaults.ts';
 import { ModelFileError, isProviderFile, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
@@ -269,7 +270,8 @@ function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
 function validateMediaModel(file: string, parsed: unknown, check: MediaModelCheck): ModelDefinition {
   const problem = check.form(parsed);
   if (problem !== undefined) throw new ModelFileError(file, problem);
-  const definition = parsed as ModelDefinition;
+  const definition = expandPools(parsed as ModelDefinition);
+  if (typeof definition === 'string') throw new ModelFileError(file, definition);
   if (definition.routes[DEFAULT_ROUTE] === undefined) {
     throw new ModelFileError(file, `routes: there is no ${DEFAULT_ROUTE} route`);
   }

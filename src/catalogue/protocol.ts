@@ -17,7 +17,12 @@ export interface Protocol {
 /** @returns the first problem of an upstream with its position, or undefined: each can be called as it is written. */
 export function findUpstreamProblem({ routes }: ModelDefinition, protocols: readonly Protocol[]): string | undefined {
   for (const [route, { upstreams }] of Object.entries(routes)) {
-    for (const [index, upstream] of upstreams.entries()) {
+    // Positions are those of the file: the members of a pool are one entry there.
+    let index = -1;
+    let pool: string | undefined;
+    for (const upstream of upstreams) {
+      if (upstream.pool === undefined || upstream.pool !== pool) index++;
+      pool = upstream.pool;
       const problem = problemOf(upstream, protocols);
       if (problem !== undefined) return `routes.${route}.upstreams.${index}.${problem}`;
     }
