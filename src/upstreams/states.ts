@@ -7,6 +7,7 @@
  * wait for its result; success closes the circuit breaker, failure opens it again.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import type { UpstreamCooldown } from '../telemetry/metrics-service.ts';
 import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
 
@@ -173,19 +174,16 @@ export async function claimUpstreamProbe(database: Queryable, upstream: string):
   return (await database.query(claimProbe, [upstream])).length === 1;
 }
 
-/** The maximum number of listed upstreams. Only upstreams that a model file has named exist, so there are far fewer. */
-const MAX_LISTED = 200;
-
 const list: Statement = {
   name: 'list_upstream_states',
   text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused", open_until IS NOT NULL AS "isFailing",
                 CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason",
                 drained_at IS NOT NULL AS "isDrained", slots_taken AS "slotsTaken",
                 (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting
-           FROM upstream_states s ORDER BY upstream LIMIT ${MAX_LISTED}`,
+           FROM upstream_states s ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,
 };
 
-/** Every upstream that was ever paused, failing or capped. */
+/** Every upstream that was ever paused, failing, drained or counted. */
 export async function listStates(database: Queryable): Promise<readonly UpstreamCooldown[]> {
   return database.query<UpstreamCooldown>(list);
 }
