@@ -1,5 +1,6 @@
 /** What operators do to an upstream: let no new tasks go there while its jobs continue, and let them again. */
 import type { Queryable, Statement } from '../database/database.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import { upstreamName } from './upstream-caps.ts';
 import { drainUpstream, resumeUpstream } from './states.ts';
 
@@ -15,7 +16,8 @@ const selectStored: Statement = {
 const selectNamed: Statement = {
   name: 'select_named_upstreams',
   text: `SELECT DISTINCT u->>'id' AS id, u->>'protocol' AS protocol, u->>'baseUrl' AS "baseUrl"
-           FROM model_definitions, jsonb_path_query(definition, '$.routes.*.upstreams[*]') u`,
+           FROM model_definitions, jsonb_path_query(definition, '$.routes.*.upstreams[*]') u
+          WHERE u->>'protocol' <> '${EMBEDDED_PROTOCOL}'`,
 };
 
 interface NamedUpstream {

@@ -167,10 +167,11 @@ export async function pruneQueue(transaction: Queryable, upstream: string): Prom
 
 const listQueues: Statement = {
   name: 'list_upstream_queues',
-  text: 'SELECT DISTINCT upstream FROM upstream_turns ORDER BY upstream',
+  text: `SELECT upstream FROM upstream_turns UNION SELECT upstream FROM upstream_states WHERE slots_taken > 0
+          ORDER BY upstream`,
 };
 
-/** The upstreams where tasks wait, or did a while ago. */
+/** The upstreams where tasks have slots, or wait, or did a while ago. */
 export async function listQueuesOf(database: Queryable): Promise<readonly string[]> {
   const rows = await database.query<{ upstream: string }>(listQueues);
   return rows.map(({ upstream }) => upstream);

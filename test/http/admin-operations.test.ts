@@ -119,8 +119,7 @@ describe('an upstream', () => {
   });
 
   it('that no model names is 404', async () => {
-    for (const name of ['never', 'embedded:x', "'; DROP"])
-      assert.equal((await change(name, 'drain')).status, 404, name);
+    for (const name of ['never', 'embedded', "'; DROP"]) assert.equal((await change(name, 'drain')).status, 404, name);
   });
 });
 
