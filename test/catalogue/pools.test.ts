@@ -1,12 +1,13 @@
 /** Pools of model files: which upstreams an entry with servers and credentials becomes, and what is rejected. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { definitionHash, limitsOf } from '../../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { loadModels } from '../../src/catalogue/load-models.ts';
+import { createOffer } from '../../src/catalogue/offer.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { definition } from './definitions.ts';
@@ -113,6 +114,39 @@ describe('an entry with credentials', () => {
         ['x-south-b', 5],
       ],
     );
+  });
+});
+
+describe('a pool of a provider', () => {
+  it('replaces its URL and its secret, and has the members whose keys are there', async () => {
+    const providers = path.join(directory, 'providers', 'acme');
+    await mkdir(providers, { recursive: true });
+    const provider = {
+      name: 'acme',
+      title: 'Acme',
+      documentation: 'https://acme.example/docs',
+      checkedAt: '2026-11-27',
+      upstream: { protocol: 'openai', baseUrl: 'https://acme.example/v1' },
+    };
+    await writeFile(path.join(providers, 'provider.json'), JSON.stringify(provider));
+    const servers = [NORTH, SOUTH].map((baseUrl, index) => ({ baseUrl, id: `s${index}` }));
+    const credentials = [{ secret: 'first' }, { secret: 'second' }];
+    const model = await load({ upstreams: [{ provider: 'acme', model: 'wan', servers, credentials }] });
+    const idsOf = ({ routes }: ModelDefinition): unknown =>
+      routes['default']?.upstreams.map(({ id, baseUrl, secret }) => [id, baseUrl, secret]);
+
+    const offer = createOffer({
+      hasCredential: (name) => name === 'second',
+      baseUrlOf: () => 'https://elsewhere.example/v1',
+    });
+    const [offered] = offer({ definitions: [model], providers: [provider] });
+
+    assert.ok(offered !== undefined && isMediaModel(offered));
+    assert.deepEqual(idsOf(offered), [
+      ['acme-s0-second', NORTH, 'second'],
+      ['acme-s1-second', SOUTH, 'second'],
+    ]);
+    await rm(path.join(directory, 'providers'), { recursive: true });
   });
 });
 
