@@ -252,7 +252,7 @@ export function createUpstreamGate({
 
   return {
     release,
-    sort: balancer.sort,
+    sort: (members, taskId, balance) => balancer.sort(members, taskId, balance),
     placesOf: (taskId, upstreams) =>
       readPlaces(
         database,

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { definitionHash, limitsOf } from '../../src/catalogue/definition.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
-import { loadModels } from '../../src/catalogue/load-models.ts';
+import { createModelReader, loadModels } from '../../src/catalogue/load-models.ts';
+import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import { createOffer } from '../../src/catalogue/offer.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
@@ -131,7 +132,13 @@ describe('a pool of a provider', () => {
     await writeFile(path.join(providers, 'provider.json'), JSON.stringify(provider));
     const servers = [NORTH, SOUTH].map((baseUrl, index) => ({ baseUrl, id: `s${index}` }));
     const credentials = [{ secret: 'first' }, { secret: 'second' }];
-    const model = await load({ upstreams: [{ provider: 'acme', model: 'wan', servers, credentials }] });
+    const upstreams = [{ provider: 'acme', model: 'wan', servers, credentials }];
+    await writeFile(
+      path.join(directory, 'a.json'),
+      JSON.stringify({ ...definition(), routes: { default: { upstreams } } }),
+    );
+    const { definitions, problems } = createModelReader(PROTOCOLS)(await readModelTexts([directory]));
+    assert.deepEqual(problems, []);
     const idsOf = ({ routes }: ModelDefinition): unknown =>
       routes['default']?.upstreams.map(({ id, baseUrl, secret }) => [id, baseUrl, secret]);
 
@@ -139,7 +146,7 @@ describe('a pool of a provider', () => {
       hasCredential: (name) => name === 'second',
       baseUrlOf: () => 'https://elsewhere.example/v1',
     });
-    const [offered] = offer({ definitions: [model], providers: [provider] });
+    const [offered] = offer({ definitions, providers: [provider] });
 
     assert.ok(offered !== undefined && isMediaModel(offered));
     assert.deepEqual(idsOf(offered), [

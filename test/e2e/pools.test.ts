@@ -11,6 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
+import { letPass } from '../support/let-pass.ts';
 import { poolModel } from '../support/pool-model.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -20,6 +21,8 @@ import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 
 const JOBS = Number(process.env['POOL_JOBS'] ?? 40);
+/** What an operator does to an upstream is known to every worker by then. */
+const KNOWN_WITHIN_MS = 1_500;
 /** An account may run as many at once. */
 const JOBS_OF_ACCOUNT = 40;
 
@@ -192,7 +195,7 @@ describe('a pool of servers with jobs in memory', () => {
       const before = await startMany('drained', 4, '[hold]');
       await waitForJobs(before);
       await drainUpstream(database, 'drained-north');
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await letPass(KNOWN_WITHIN_MS);
 
       const during = await startMany('drained', 6, '');
       for (const each of during) assert.equal((await end(each)).status, 'success');
@@ -202,7 +205,7 @@ describe('a pool of servers with jobs in memory', () => {
       assert.deepEqual([...(await serversOf(before)).values()].toSorted(), ['north', 'north', 'south', 'south']);
 
       await drainUpstream(database, 'drained-south');
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await letPass(KNOWN_WITHIN_MS);
       const waiting = await startMany('drained', 2, '');
       await waitFor('they are begun', async () => {
         const tasks = await Promise.all(waiting.map(({ account, taskId }) => account.client.get(taskId)));
