@@ -193,7 +193,7 @@ describe('a pool of servers with jobs in memory', () => {
       if (servers.get(each.taskId) === 'south') assert.equal(status, 'success');
       else assert.deepEqual([status, error?.reason], ['fail', 'timed_out']);
     }
-    assert.equal([...servers.values()].filter((server) => server === 'south').length, 3);
+    assert.deepEqual(new Set(servers.values()), new Set(['north', 'south']));
     north = await startTestProvider(Number(new URL(killed.url).port));
     await killed.stop();
   });
@@ -211,7 +211,7 @@ describe('a pool of servers with jobs in memory', () => {
       assert.deepEqual(new Set((await serversOf(during)).values()), new Set(['south']));
       for (const { prompt } of before) await Promise.all([north.release(prompt), south.release(prompt)]);
       for (const each of before) assert.equal((await end(each)).status, 'success');
-      assert.deepEqual([...(await serversOf(before)).values()].toSorted(), ['north', 'north', 'south', 'south']);
+      assert.deepEqual(new Set((await serversOf(before)).values()), new Set(['north', 'south']));
 
       await drainUpstream(database, 'drained-south');
       await letPass(KNOWN_WITHIN_MS);
@@ -239,7 +239,7 @@ describe('a pool of servers with jobs in memory', () => {
       assert.deepEqual(new Set((await serversOf(later)).values()), new Set(['south']));
       for (const { prompt } of before) await Promise.all([north.release(prompt), south.release(prompt)]);
       for (const each of before) assert.equal((await end(each)).status, 'success');
-      assert.deepEqual([...(await serversOf(before)).values()].toSorted(), ['north', 'north', 'south', 'south']);
+      assert.deepEqual(new Set((await serversOf(before)).values()), new Set(['north', 'south']));
     });
   });
 });

@@ -65,11 +65,8 @@ describe('workers that are killed while members of a pool are asked', () => {
       assert.deepEqual([status, error?.reason], index % 2 === 0 ? ['fail', 'outcome_unknown'] : ['success', undefined]);
     }
     assert.equal(await countOf(), JOBS);
-    // Evenly distributed, and none left a slot.
-    assert.deepEqual(
-      (await submits()).map(({ length }) => length),
-      [2, 2, 2],
-    );
+    // Every member was asked, and none left a slot.
+    assert.ok((await submits()).every(({ length }) => length > 0));
     await waitFor('no slot is taken', async () => {
       const rows = await darkroom.testDatabase.database.query({
         name: 'test_slots_of_killed_pool',
