@@ -532,6 +532,8 @@ CREATE TABLE upstream_states (
   cap integer,
   cap_since timestamp with time zone,
   cap_published_at timestamp with time zone,
+  pause_reason text,
+  drained_at timestamp with time zone,
   CONSTRAINT upstream_states_pkey PRIMARY KEY (upstream),
   CONSTRAINT upstream_states_slots_taken_check CHECK ((slots_taken >= 0))
 );

@@ -16,25 +16,39 @@ export type { LateCancel } from '@darkroom/api/tasks/pricing';
 /** What a model makes. */
 export type Modality = 'image' | 'video' | 'audio';
 
+/** The maximum number of upstreams of a route, once its pools are expanded. */
+export const MAX_MEMBERS = 64;
+
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
+
+const Id = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' });
+const BaseUrl = Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' });
+const SecretName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' });
+const Concurrency = Type.Integer({ minimum: 1, maximum: 100_000 });
+const Weight = Type.Integer({ minimum: 0, maximum: 1_000 });
+
+/** How a route chooses among upstreams that can take a task (src/generation/upstream-groups.ts). */
+export type Balance = 'ordered' | 'least_busy' | 'weighted';
 
 /**
  * An upstream of a route. `id` is what callers read in a task's timeline and what limits are counted by; by default
  * it is the protocol and the host. `concurrency` caps the jobs in progress there at once, over all workers and
- * models: each model that uses the same upstream states it, and the smallest applies. `provider` is the file from which
- * the other members come (provider-file.ts). A protocol adds its own fields (protocol.ts).
+ * models: each model that uses the same upstream states it, and the smallest applies. `weight` is its share where the
+ * route is balanced. `provider` is the file from which the other members come (provider-file.ts). A protocol adds its
+ * own fields (protocol.ts).
  */
 const UpstreamSchema = Type.Object(
   {
-    id: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' })),
+    id: Type.Optional(Id),
     provider: Type.Optional(Type.String({ pattern: PROVIDER_NAME })),
     protocol: Type.String({ minLength: 1, maxLength: 64 }),
-    baseUrl: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' })),
-    secret: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' })),
+    baseUrl: Type.Optional(BaseUrl),
+    secret: Type.Optional(SecretName),
     model: Type.String({ minLength: 1, maxLength: 300 }),
     parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+    concurrency: Type.Optional(Concurrency),
+    weight: Type.Optional(Weight),
   },
   { additionalProperties: false },
 );
@@ -47,10 +61,30 @@ const FALLBACKS = ['refused', 'unbilled_failure'] as const;
  */
 export type Fallback = (typeof FALLBACKS)[number];
 
+/** A server or a credential of an entry, as a member of its pool (expand-pools.ts). */
+const member = { id: Type.Optional(Id), weight: Type.Optional(Weight), concurrency: Type.Optional(Concurrency) };
+
+/** What an entry of a model file can have instead of `baseUrl` and `secret`. */
+const PoolSchema = Type.Object({
+  servers: Type.Optional(
+    Type.Array(Type.Object({ baseUrl: BaseUrl, ...member }, { additionalProperties: false }), {
+      minItems: 1,
+      maxItems: MAX_MEMBERS,
+    }),
+  ),
+  credentials: Type.Optional(
+    Type.Array(Type.Object({ secret: SecretName, ...member }, { additionalProperties: false }), {
+      minItems: 1,
+      maxItems: MAX_MEMBERS,
+    }),
+  ),
+});
+
 function routesOf<Upstream extends TSchema>(upstream: Upstream) {
   const upstreams = Type.Array(upstream, { minItems: 1, maxItems: 8 });
+  const balance = Type.Optional(Type.Unsafe<Balance>({ type: 'string', enum: ['ordered', 'least_busy', 'weighted'] }));
   const fallback = Type.Optional(Type.Unsafe<Fallback>({ type: 'string', enum: [...FALLBACKS] }));
-  return Type.Record(RouteName, Type.Object({ upstreams, fallback }, { additionalProperties: false }));
+  return Type.Record(RouteName, Type.Object({ upstreams, balance, fallback }, { additionalProperties: false }));
 }
 
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });
@@ -91,13 +125,30 @@ const ModelDefinitionSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export type ModelDefinition = Static<typeof ModelDefinitionSchema>;
+type DefinitionFile = Static<typeof ModelDefinitionSchema>;
+type RouteFile = DefinitionFile['routes'][string];
+
+/**
+ * What the reader of model files makes of an entry: a member of a pool names the pool, and its server if the pool has
+ * several.
+ */
+export type Upstream = RouteFile['upstreams'][number] & { readonly pool?: string; readonly server?: string };
+
+export type ModelDefinition = Omit<DefinitionFile, 'routes'> & {
+  routes: Record<string, Omit<RouteFile, 'upstreams'> & { upstreams: Upstream[] }>;
+};
+
+/** An entry of a route as a model file has it. */
+export type UpstreamEntry = RouteFile['upstreams'][number] & Static<typeof PoolSchema>;
 
 /** The form of an upstream with the fields of these protocols. */
 export function upstreamSchema(protocols: readonly Protocol[]): TObject {
   const own = protocols.flatMap(({ fields = {} }) => Object.entries(fields));
   const fields = Object.fromEntries(own.map(([field, schema]) => [field, Type.Optional(schema)]));
-  return Type.Object({ ...UpstreamSchema.properties, ...fields }, { additionalProperties: false });
+  return Type.Object(
+    { ...UpstreamSchema.properties, ...PoolSchema.properties, ...fields },
+    { additionalProperties: false },
+  );
 }
 
 /** The form of a model file in which upstreams can have the fields of these protocols. */
@@ -111,8 +162,6 @@ export function modelDefinitionSchema(protocols: readonly Protocol[]): TSchema {
 /** The route that a request gets when it names none (contract §2). */
 export const DEFAULT_ROUTE = 'default';
 
-export type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
-
 /** The upstreams of a route in the order in which they are tried; `null` is the default route. Empty: no such route. */
 export function upstreamsOf(definition: ModelDefinition, route: string | null): readonly Upstream[] {
   return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams ?? [];
@@ -121,6 +170,11 @@ export function upstreamsOf(definition: ModelDefinition, route: string | null): 
 /** When the next upstream of a route may take a task. */
 export function fallbackOf(definition: ModelDefinition, route: string | null): Fallback {
   return definition.routes[route ?? DEFAULT_ROUTE]?.fallback ?? 'refused';
+}
+
+/** How a route chooses among its upstreams. */
+export function balanceOf(definition: ModelDefinition, route: string | null): Balance {
+  return definition.routes[route ?? DEFAULT_ROUTE]?.balance ?? 'ordered';
 }
 
 /** The upstream that a route tries first. Undefined if the definition has no such route. */

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
+import { expandPools } from './expand-pools.ts';
 import { withDefaults } from './input-defaults.ts';
 import { ModelFileError, isProviderFile, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
@@ -98,6 +99,8 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
 interface Reading {
   readonly text: string;
   readonly providers: ReadonlyMap<string, ProviderFile>;
+  /** The parsed file with what its providers add. */
+  readonly merged: unknown;
   readonly model: CatalogueModel | undefined;
   readonly problems: readonly ModelFileError[];
 }
@@ -214,15 +217,17 @@ function readModel(
   try {
     merged = mergeProviders(file, parse(file, text), providers);
   } catch (error) {
-    if (error instanceof ModelFileError) return { text, providers, model: undefined, problems: [error] };
+    if (error instanceof ModelFileError) {
+      return { text, providers, merged: undefined, model: undefined, problems: [error] };
+    }
     throw error;
   }
   // Another provider has changed: the definition is the same object, so that it is not compiled again.
-  const before = earlier?.model;
-  if (before !== undefined && isDeepStrictEqual(before, merged))
-    return { text, providers, model: before, problems: [] };
-  const problems = problemsIn(merged, check).map((problem) => new ModelFileError(file, problem));
-  return { text, providers, model: problems.length === 0 ? (merged as CatalogueModel) : undefined, problems };
+  if (earlier?.model !== undefined && isDeepStrictEqual(earlier.merged, merged)) return { ...earlier, text, providers };
+  const read = modelOf(merged, check);
+  return Array.isArray(read)
+    ? { text, providers, merged, model: undefined, problems: read.map((problem) => new ModelFileError(file, problem)) }
+    : { text, providers, merged, model: read, problems: [] };
 }
 
 function parse(file: string, text: string): unknown {
@@ -242,19 +247,25 @@ function positionIn(text: string, problem: string): string {
   return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
 }
 
-/** Everything that is wrong with a model file, each with its position; with its form alone if that is not right. */
-function problemsIn(parsed: unknown, check: MediaModelCheck): readonly string[] {
+/**
+ * @returns the model; or everything that is wrong with the file, each with its position, and with its form alone if that
+ *   is not right.
+ */
+function modelOf(parsed: unknown, check: MediaModelCheck): CatalogueModel | string[] {
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
   const ofForm = (isText ? checkTextDefinition : check.form)(parsed).map(({ message }) => message);
   if (ofForm.length > 0) return ofForm;
-  const model = parsed as CatalogueModel;
+  const file = parsed as CatalogueModel;
+  const model = isTextModel(file) ? file : expandPools(file);
+  if (typeof model === 'string') return [model];
   const { deprecatedAt, retiresAt } = model;
-  return [
+  const problems = [
     ...(isTextModel(model) ? (findTextModelProblem(model) ?? []) : mediaProblemsIn(model, check)),
     ...(deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt
       ? [`retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`]
       : []),
   ];
+  return problems.length === 0 ? model : problems;
 }
 
 /** What is wrong with the form of a model file, and with its upstreams. */

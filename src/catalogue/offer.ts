@@ -34,6 +34,8 @@ interface ProvidedUpstream {
   readonly provider?: string;
   readonly secret?: string;
   readonly baseUrl?: string;
+  /** Which of several servers it is: it has a URL of its own. */
+  readonly server?: string;
 }
 
 type FindProvider = (name: string) => ProviderFile | undefined;
@@ -124,8 +126,8 @@ function offerUpstream<Upstream extends ProvidedUpstream>(
   const { secret } = upstream;
   const hasCredential = secret === undefined || settings.hasCredential(secret);
   if (!hasCredential && (provider.credential ?? 'required') === 'required') return undefined;
-  const baseUrl = settings.baseUrlOf(provider.name);
-  if (provider.isSelfHosted === true && baseUrl === undefined) return undefined;
+  const baseUrl = upstream.server === undefined ? settings.baseUrlOf(provider.name) : undefined;
+  if (provider.isSelfHosted === true && baseUrl === undefined && upstream.server === undefined) return undefined;
   if (hasCredential && (baseUrl === undefined || baseUrl === upstream.baseUrl)) return upstream;
   const { secret: _, ...rest } = upstream;
   // The same members, except that an optional one may be missing.

@@ -16,11 +16,20 @@ export interface Protocol {
 
 /** @returns every problem of the upstreams with its position. None: each can be called as it is written. */
 export function findUpstreamProblems({ routes }: ModelDefinition, protocols: readonly Protocol[]): readonly string[] {
-  return Object.entries(routes).flatMap(([route, { upstreams }]) =>
-    upstreams.flatMap((upstream, index) =>
-      problemsOf(upstream, protocols).map((problem) => `routes.${route}.upstreams.${index}.${problem}`),
-    ),
-  );
+  return Object.entries(routes).flatMap(([route, { upstreams }]) => {
+    // Positions are those of the file: the members of a pool are one entry there, and have the same problems.
+    const problems = new Set<string>();
+    let index = -1;
+    let pool: string | undefined;
+    for (const upstream of upstreams) {
+      if (upstream.pool === undefined || upstream.pool !== pool) index++;
+      pool = upstream.pool;
+      for (const problem of problemsOf(upstream, protocols)) {
+        problems.add(`routes.${route}.upstreams.${index}.${problem}`);
+      }
+    }
+    return [...problems];
+  });
 }
 
 function problemsOf(upstream: Upstream, protocols: readonly Protocol[]): readonly string[] {

@@ -17,6 +17,7 @@ import { secretCommands } from './admin/secrets.ts';
 import { adminTokenCommands, queuesCommand } from './admin/service.ts';
 import { signInLinkCommand } from './admin/sign-in-link.ts';
 import { outputCommands, taskCommands } from './admin/tasks.ts';
+import { upstreamCommands } from './admin/upstreams.ts';
 import { webhookKeyCommands } from './admin/webhook-key.ts';
 import { runProgram } from './command-line.ts';
 
@@ -44,6 +45,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
   providerCommands(group('providers', 'providers of models, their keys and URLs'), run);
   taskCommands(group('tasks', 'single tasks'), run);
   outputCommands(group('outputs', 'stored outputs'), run);
+  upstreamCommands(group('upstreams', 'upstreams of tasks, and whether new tasks may go there'), run);
   queuesCommand(program.command('queues'), run);
   failingItemsCommand(program.command('failing-items'), run);
   databaseCommands(group('database', 'the database itself'));

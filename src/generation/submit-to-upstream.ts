@@ -41,8 +41,8 @@ const NO_SLOT_RETRY_MS = 3_000;
 
 /** Why an upstream did not accept a task: nothing was sent to it, or it certainly accepted nothing. */
 export type Obstacle =
-  /** Known to be rejecting all requests for this long. */
-  | { readonly kind: 'closed'; readonly waitMs: number; readonly endsSearch: boolean }
+  /** Known to be rejecting all requests for this long; undefined: waiting is pointless, as its credential is no good. */
+  | { readonly kind: 'closed'; readonly waitMs: number | undefined; readonly endsSearch: boolean }
   /** The upstream's concurrency limit is reached. The task is in its queue and has been waiting for `waitedMs`. */
   | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
   | {
@@ -59,25 +59,43 @@ export type Obstacle =
 /** The reasons for which an upstream rejects the work itself and not our credentials, balance or requests. */
 const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'input_invalid'];
 
+/** How a member of a pool is entered. */
+export interface MemberEntry {
+  /** Whether the task joins its queue. */
+  readonly joins: boolean;
+  /** Called when the task may go there, before anything is sent. */
+  onEntered(): Promise<void>;
+}
+
+/** How long the credential of a member is left alone after it was rejected, in milliseconds. */
+const COOLDOWN_MS = { unauthorized: 300_000, out_of_credit: 900_000 } as const;
+
 /**
  * Submits a task to one upstream.
  *
+ * @param member undefined: the upstream is no member of a pool, and the task joins its queue.
  * @throws {GenerationFailure} the task has ended, or another attempt of the activity has to continue.
  */
 export async function submitToUpstream(
   attempt: SubmitAttempt,
   route: TaskRoute,
+  member?: MemberEntry,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
   const { context, task } = attempt;
   const { gate } = context.upstreams;
   const who = { taskId: task.id, accountId: task.accountId };
-  const entry = route.gated === undefined ? { kind: 'open' as const } : await gate.enter(route.gated, who);
-  if (entry.kind === 'closed') return { ...entry, endsSearch: false };
+  const entry =
+    route.gated === undefined ? { kind: 'open' as const } : await gate.enter(route.gated, who, member?.joins);
+  if (entry.kind === 'closed') {
+    const { pauseReason, waitMs } = entry;
+    return { kind: 'closed', waitMs: pauseReason === null ? waitMs : undefined, endsSearch: false };
+  }
   if (entry.kind === 'full') return { ...entry, endsSearch: true };
 
   let shouldKeepSlot = false;
   try {
-    const answer = await exchangeWith(attempt, route);
+    await member?.onEntered();
+    const answer = await exchangeWith(attempt, route, member !== undefined);
     shouldKeepSlot = 'result' in answer && answer.result.kind === 'job';
     return answer;
   } catch (error) {
@@ -92,11 +110,12 @@ export async function submitToUpstream(
 async function exchangeWith(
   attempt: SubmitAttempt,
   route: TaskRoute,
+  isMember: boolean,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  if (attempt.hasSlot) return submitInSlot(attempt, route);
+  if (attempt.hasSlot) return submitInSlot(attempt, route, isMember);
   const slot = await acquireProviderSlot(route, attempt.task.accountId, attempt.stopSignal);
   try {
-    return await submitInSlot(attempt, route);
+    return await submitInSlot(attempt, route, isMember);
   } finally {
     slot?.release();
   }
@@ -139,6 +158,7 @@ function submitSignal({ stopSignal, stopSignals }: SubmitAttempt, { provider }: 
 async function submitInSlot(
   attempt: SubmitAttempt,
   route: TaskRoute,
+  isMember: boolean,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
   const { context, task, stopSignal, scratch } = attempt;
   warnOfShortGrace(context, route);
@@ -147,7 +167,7 @@ async function submitInSlot(
   const intent = await announce(attempt, route);
   const live = intent === undefined ? undefined : startMarkingSubmitLive(context, attempt, task, route);
   try {
-    return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live) });
+    return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live), isMember });
   } finally {
     live?.stop();
   }
@@ -158,6 +178,8 @@ interface Sending {
   /** Undefined: it was not announced. */
   readonly intent: DeclaredIntent | undefined;
   readonly signal: AbortSignal;
+  /** Whether the upstream is a member of a pool: others take the task while it is left alone. */
+  readonly isMember: boolean;
 }
 
 async function send(
@@ -297,10 +319,10 @@ async function obstacleOf(
   attempt: SubmitAttempt,
   route: TaskRoute,
   error: unknown,
-  { intent, signal }: Sending,
+  { intent, signal, isMember }: Sending,
 ): Promise<Obstacle> {
   const { context, task } = attempt;
-  await reportHealth(attempt, route, healthOf(error));
+  await reportHealth(attempt, route, healthOf(error, isMember));
   const rejectionsSoFar =
     error instanceof ProviderRejection ? await recordRejectedSubmit(attempt, route, error, intent) : 0;
   if (intent === undefined && mayBeBilled(error)) await recordPossibleWork(attempt, route);
@@ -359,7 +381,7 @@ function mayBeBilled(error: unknown): boolean {
 const STATUSES_OF_THE_WORK: readonly number[] = [408, 409, 499];
 
 /** What an error shows about the upstream's health; undefined if we ended the request ourselves. */
-function healthOf(error: unknown): Health | undefined {
+function healthOf(error: unknown, isMember: boolean): Health | undefined {
   if (error instanceof ProviderFailure) return 'answered';
   if (error instanceof ProviderUnknown) {
     return error.status !== undefined && STATUSES_OF_THE_WORK.includes(error.status) ? 'answered' : 'failed';
@@ -368,6 +390,7 @@ function healthOf(error: unknown): Health | undefined {
   const { condition, retryAfterMs = 0 } = error;
   if (condition === 'busy') return { pauseMs: retryAfterMs };
   if (condition === 'down') return 'failed';
+  if (condition !== undefined) return isMember ? { pauseMs: COOLDOWN_MS[condition], reason: condition } : 'answered';
   // A submit that we gave up before it was sent.
   return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
 }

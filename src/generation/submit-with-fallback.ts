@@ -1,5 +1,6 @@
 /**
- * Offers a task to the upstreams of its route, in order, until one accepts it. The next upstream is tried only after a
+ * Offers a task to the upstreams of its route, in order, until one accepts it; to those of a pool by its balance
+ * (submit-to-group.ts). The next upstream is tried only after a
  * definite rejection, or if one is known to reject all requests for now (architecture, "Submitting is split from
  * waiting, and never repeated blindly"), or after a job that failed there (fail-over.ts). If all of them reject for
  * now, the task waits outside the worker and is retried.
@@ -10,8 +11,11 @@ import { GenerationFailure, permanentFailure, retryableFailure } from './failure
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import { submitToUpstream } from './submit-to-upstream.ts';
+import { submitToGroup } from './submit-to-group.ts';
+import type { Places } from './submit-to-group.ts';
 import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
+import { groupsOf } from './upstream-groups.ts';
 
 /**
  * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
@@ -23,6 +27,8 @@ const MAX_REJECTIONS = 6;
  * long as it has already waited, and not before this interval, so that a day of waiting takes about ten checks.
  */
 const LEAST_RECHECK_MS = 60_000;
+/** The same for a task that waits for a member of a pool while others are expected to recover. */
+const LEAST_RETRY_MS = 15_000;
 /**
  * How long after its deadline a waiting task is woken, in milliseconds: the activity itself detects the deadline, so it
  * must not start earlier.
@@ -42,55 +48,101 @@ export async function submitWithFallback(attempt: SubmitAttempt): Promise<Submit
   const candidates = routes.filter(({ upstreamIndex }) =>
     triedIndex === undefined ? !failedIndices.has(upstreamIndex) : upstreamIndex === triedIndex,
   );
+  const groups = groupsOf(candidates);
+  const places = await readPlaces(attempt);
   try {
-    const { result, route } = await search(attempt, candidates);
-    await releaseSlots(attempt, route);
+    const { result, stays } = await search(attempt, groups, places);
+    await releaseSlots(attempt, places, stays);
     return result;
   } catch (error) {
     // After a retryable failure the next attempt finds the slots that this one had.
-    if (error instanceof GenerationFailure && error.isPermanent) await releaseSlots(attempt);
+    if (error instanceof GenerationFailure && error.isPermanent) await releaseSlots(attempt, places);
     throw error;
   }
 }
 
-/** @returns the result, and the upstream where the task is now. */
+/** Only where the route has a pool: of its many members, the task has a slot or a position at few. */
+async function readPlaces({ context, routes, task }: SubmitAttempt): Promise<Places | undefined> {
+  if (groupsOf(routes).every(({ length }) => length === 1)) return undefined;
+  const gated = routes.flatMap((route) => route.gated ?? []);
+  return context.upstreams.gate.placesOf(task.id, gated);
+}
+
+/** Where a search ends. */
+interface Found {
+  readonly result: SubmitResult;
+  /** The upstreams where the task stays: where its job is, or in whose queues it is. */
+  readonly stays: readonly TaskRoute[];
+}
+
 async function search(
   attempt: SubmitAttempt,
-  candidates: readonly TaskRoute[],
-): Promise<{ readonly result: SubmitResult; readonly route: TaskRoute }> {
+  groups: readonly (readonly TaskRoute[])[],
+  places: Places | undefined,
+): Promise<Found> {
   const { context, triedIndex, task, mayWait } = attempt;
   const obstacles: Obstacle[] = [];
-  for (const route of candidates) {
+  for (const group of groups) {
+    const [route] = group;
+    if (route === undefined) continue;
+    if (group.length > 1 && places !== undefined) {
+      const answer = await submitToGroup(attempt, group, places, obstacles);
+      if (answer.kind === 'taken') return { result: answer.result, stays: [answer.route] };
+      if (answer.kind === 'queued') {
+        const { members, waitedMs } = answer;
+        const waitMs = Math.min(recheckMs(task, waitedMs), retryMs(obstacles, waitedMs));
+        if (mayWait) return { result: { kind: 'waiting', waitMs }, stays: members };
+        obstacles.push({ kind: 'full', waitedMs, endsSearch: true });
+      }
+      if (obstacles.at(-1)?.endsSearch === true) break;
+      continue;
+    }
     if (triedIndex !== undefined && !route.provider.isSubmitRepeatable) {
       await releaseUpstreamSlot(context, task.id, route);
       throw permanentFailure('outcome_unknown');
     }
     const answer = await submitToUpstream(attempt, route);
-    if ('result' in answer) return { result: answer.result, route };
+    if ('result' in answer) return { result: answer.result, stays: [route] };
     if (answer.kind === 'full' && mayWait) {
-      return { result: { kind: 'waiting', waitMs: recheckMs(task, answer.waitedMs) }, route };
+      return { result: { kind: 'waiting', waitMs: recheckMs(task, answer.waitedMs) }, stays: [route] };
     }
     obstacles.push(answer);
     if (answer.endsSearch) break;
   }
-  throw failureOf(obstacles, candidates.length, task);
+  throw failureOf(obstacles, groups.flat().length, task);
 }
 
 /**
  * Releases the slots that the task holds, or waits for, at upstreams with a concurrency limit.
  *
- * @param except the upstream where the task stays.
+ * @param places undefined: it may have one at any of them.
+ * @param stays the upstreams where the task stays.
  */
-async function releaseSlots({ context, routes, task }: SubmitAttempt, except?: TaskRoute): Promise<void> {
-  for (const { upstreamIndex, gated } of routes) {
-    if (upstreamIndex !== except?.upstreamIndex && gated !== undefined)
-      await context.upstreams.gate.release(gated, task.id);
+async function releaseSlots(
+  { context, routes, task }: SubmitAttempt,
+  places: Places | undefined,
+  stays: readonly TaskRoute[] = [],
+): Promise<void> {
+  for (const { upstreamIndex, upstreamName, gated } of routes) {
+    if (gated === undefined || places?.has(upstreamName) === false) continue;
+    const isStaying = stays.some((route) => route.upstreamIndex === upstreamIndex);
+    if (!isStaying) await context.upstreams.gate.release(gated, task.id);
   }
 }
 
 function recheckMs({ deadlineAt }: WorkingTask, waitedMs: number): number {
   const leftMs = deadlineAt === null ? Infinity : deadlineAt - performance.now();
   return Math.round(Math.max(0, Math.min(Math.max(waitedMs, LEAST_RECHECK_MS), leftMs + AFTER_DEADLINE_MS)));
+}
+
+/**
+ * When a task that waits in the queues of some members tries again because others, which reject all requests for now,
+ * may have recovered. Each check adds to the history of its workflow, so they become fewer.
+ */
+function retryMs(obstacles: readonly Obstacle[], waitedMs: number): number {
+  const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
+  if (waits.length === 0) return Infinity;
+  return Math.round(Math.max(Math.min(...waits), LEAST_RETRY_MS, waitedMs / 4));
 }
 
 /** The failure of a task that no upstream accepted. */
@@ -102,7 +154,8 @@ function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: Work
 
   const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
   const rejections = obstacles.filter((obstacle) => obstacle.kind === 'rejected');
-  if (waits.length === 0) return permanentFailure(rejections.at(-1)?.reason ?? 'provider_unavailable');
+  // Whose credential cannot be used rejects the task as it did the one that found out.
+  if (waits.length === 0) return permanentFailure(rejections.at(-1)?.reason ?? 'model_unavailable');
   const isGivenUp = rejections.some(({ rejectionsSoFar }) => rejectionsSoFar >= MAX_REJECTIONS * upstreams);
   const waitMs = spread(Math.min(...waits));
   const isTooLate = task.deadlineAt !== null && performance.now() + waitMs >= task.deadlineAt;

@@ -2,8 +2,8 @@
  * From a task's row to the providers that do its work: the pinned definition's route and the providers of its
  * upstreams.
  */
-import { upstreamsOf } from '../catalogue/definition.ts';
-import type { ModelDefinition } from '../catalogue/definition.ts';
+import { balanceOf, upstreamsOf } from '../catalogue/definition.ts';
+import type { Balance, ModelDefinition } from '../catalogue/definition.ts';
 import { withDefaults } from '../catalogue/input-defaults.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { GenerationRequest, Provider } from '../providers/provider.ts';
@@ -20,6 +20,12 @@ export interface TaskRoute extends UpstreamPosition {
   readonly request: GenerationRequest;
   /** Undefined: an embedded engine, which has no limits but those of the pool. */
   readonly gated: GatedUpstream | undefined;
+  /** How the upstreams of the route are balanced. */
+  readonly balance: Balance;
+  /** Its share of a balanced route; 0: only where no other takes the task. */
+  readonly weight: number;
+  /** The pool of which it is a member. */
+  readonly pool: string | undefined;
 }
 
 /**
@@ -29,6 +35,7 @@ export interface TaskRoute extends UpstreamPosition {
  */
 export async function routesOf(context: GenerationContext, task: WorkingTask): Promise<readonly TaskRoute[]> {
   const definition = await context.definitions.read(task.definitionHash);
+  const balance = balanceOf(definition, task.route);
   const routes = upstreamsOf(definition, task.route).flatMap((upstream, upstreamIndex) => {
     const known = context.providers.get(upstream.protocol);
     if (known === undefined) return [];
@@ -44,7 +51,10 @@ export async function routesOf(context: GenerationContext, task: WorkingTask): P
       upstreamName: name,
       upstreamIndex,
       label: upstream.id ?? upstreamIndex + 1,
-      gated: isOurs ? undefined : { name, concurrency: concurrencyOf(upstream) },
+      gated: isOurs ? undefined : { name, concurrency: concurrencyOf(upstream), isCounted: balance === 'least_busy' },
+      balance,
+      weight: upstream.weight ?? 1,
+      pool: upstream.pool,
     };
   });
   if (routes.length === 0) {

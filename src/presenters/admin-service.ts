@@ -1,7 +1,8 @@
 /** The service as its operators see it: where it is reached, its upstreams, any one task. */
 import type { UpstreamReport } from '../upstreams/upstream-report.ts';
 import type { Static } from 'typebox';
-import type { AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import type { AdminTaskSchema, UpstreamSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import type { UpstreamCondition } from '@darkroom/api/admin/admin-service';
 import { MAX_UPSTREAMS, idleUpstream } from '../upstreams/upstream-report.ts';
 import { secondsOf } from './unix-seconds.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
@@ -16,20 +17,34 @@ export function presentUpstreams(
   const reported = new Set(reports.map(({ upstream }) => upstream));
   const unheardOf = [...caps.keys()].filter((name) => !reported.has(name)).map(idleUpstream);
   const all = [...reports, ...unheardOf].toSorted((a, b) => (a.upstream < b.upstream ? -1 : 1));
+  return { upstreams: all.slice(0, MAX_UPSTREAMS).map((report) => presentUpstream(report, caps)) };
+}
+
+/** @param caps of the upstreams that models name. */
+export function presentUpstream(
+  report: UpstreamReport,
+  caps: ReadonlyMap<string, readonly number[]>,
+): Static<typeof UpstreamSchema> {
+  const { upstream, pausedUntil, pauseReason, drainedAt, openUntil, failingSince } = report;
   return {
-    upstreams: all
-      .slice(0, MAX_UPSTREAMS)
-      .map(({ upstream, pausedUntil, openUntil, failingSince, failures, slotsTaken }) => ({
-        upstream,
-        state: openUntil !== null ? 'failing' : pausedUntil !== null ? 'paused' : 'open',
-        pausedUntil: secondsOf(pausedUntil ?? undefined),
-        failingSince: secondsOf(failingSince ?? undefined),
-        retryAt: secondsOf(openUntil ?? undefined),
-        failures,
-        slotsTaken,
-        caps: [...(caps.get(upstream) ?? [])],
-      })),
+    upstream,
+    state: stateOf(report),
+    pausedUntil: secondsOf(pausedUntil ?? undefined),
+    ...(pauseReason === null ? {} : { pauseReason }),
+    drainedSince: secondsOf(drainedAt ?? undefined),
+    failingSince: secondsOf(failingSince ?? undefined),
+    retryAt: secondsOf(openUntil ?? undefined),
+    failures: report.failures,
+    slotsTaken: report.slotsTaken,
+    waiting: report.waiting,
+    caps: [...(caps.get(upstream) ?? [])],
   };
+}
+
+function stateOf({ drainedAt, openUntil, pausedUntil }: UpstreamReport): UpstreamCondition {
+  if (drainedAt !== null) return 'drained';
+  if (openUntil !== null) return 'failing';
+  return pausedUntil === null ? 'open' : 'paused';
 }
 
 /** @param workflowUrl undefined: it is not configured where Temporal's Web UI is. */

@@ -38,6 +38,13 @@ export function conditionOf({
   return status === 503 ? 'down' : undefined;
 }
 
+/** What a rejection that only the operator can act on shows about the credential. */
+export function credentialConditionOf(status: number): UpstreamCondition | undefined {
+  if (status === 401 || status === 403) return 'unauthorized';
+  // Some providers answer 429 where a quota is used up, and say so in the body.
+  return status === 402 || status === 429 ? 'out_of_credit' : undefined;
+}
+
 /** The rejection of work that was never sent: to be retried, at once if we aborted it ourselves. */
 export function unsent(code: string): ProviderRejection {
   if (code === 'UND_ERR_INVALID_ARG') return new ProviderRejection('model_unavailable');

@@ -159,10 +159,11 @@ export interface Provider {
 
 /**
  * What a rejection shows about the upstream itself, and so for all tasks: `busy`, it asks us to back off for
- * `retryAfterMs` (429, or 503 with `Retry-After`); `down`, it cannot be reached or answers 5xx. Undefined: it is
+ * `retryAfterMs` (429, or 503 with `Retry-After`); `down`, it cannot be reached or answers 5xx; `unauthorized`, it does
+ * not accept our credential, or we have none; `out_of_credit`, what the credential may spend is spent. Undefined: it is
  * healthy, and rejects this work.
  */
-export type UpstreamCondition = 'busy' | 'down';
+export type UpstreamCondition = 'busy' | 'down' | 'unauthorized' | 'out_of_credit';
 
 /** Nothing was accepted: not sent at all, or rejected with 4xx, 429, or 503 without a job. */
 export class ProviderRejection extends Error {

@@ -17,6 +17,7 @@ import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
 import {
   conditionOf,
+  credentialConditionOf,
   DEFAULT_RETRY_AFTER_MS,
   isRejection,
   isSuccess,
@@ -214,6 +215,7 @@ export function createUpstreamCalls(
         ? 'upstream rejects our requests: check its base URL, model name, credential and balance'
         : 'upstream rejected the work',
     );
+    if (isOperators) return new ProviderRejection(reason, { condition: credentialConditionOf(status) });
     if (reason !== 'provider_unavailable') return new ProviderRejection(reason);
     const retryAfterMs = answer.retryAfterMs ?? (await submit.retryAfterMs?.(status, answer.json));
     return new ProviderRejection(reason, {
@@ -344,6 +346,6 @@ export function createUpstreamCalls(
 /** Nothing was sent. A token that could not be obtained for the moment is worth another attempt, or another upstream. */
 function notAuthorized({ isPermanent }: CredentialError): ProviderRejection {
   return isPermanent
-    ? new ProviderRejection('model_unavailable')
+    ? new ProviderRejection('model_unavailable', { condition: 'unauthorized' })
     : new ProviderRejection('provider_unavailable', { retryAfterMs: DEFAULT_RETRY_AFTER_MS, condition: 'down' });
 }

@@ -21,6 +21,10 @@ export interface UpstreamCooldown {
   readonly isPaused: boolean;
   /** Whether its circuit breaker is open. */
   readonly isFailing: boolean;
+  /** Why it is paused, if its credential is the reason. */
+  readonly pauseReason: string | null;
+  /** Whether an operator has drained it. */
+  readonly isDrained: boolean;
   readonly slotsTaken: number;
   /** Tasks in its queue. */
   readonly waiting: number;
@@ -77,6 +81,13 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'upstream',
   );
   const failing = gauge('darkroom_upstream_failing', 'Whether the breaker of an upstream is open', 'upstream');
+  const cooldown = gauge(
+    'darkroom_upstream_cooldown',
+    'An upstream that is paused because of its credential, by reason',
+    'upstream',
+    'reason',
+  );
+  const drained = gauge('darkroom_upstream_drained', 'Whether an operator has drained an upstream', 'upstream');
   const slots = gauge(
     'darkroom_upstream_slots_taken',
     'Jobs in progress at an upstream with a concurrency limit',
@@ -87,7 +98,8 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'Tasks that wait for a slot of an upstream whose jobs are capped',
     'upstream',
   );
-  const labelled = [tasks, taskAge, holds, held, holdAge, outbox, outboxAge, paused, failing, slots, waiting];
+  const upstreams = [paused, failing, cooldown, drained, slots, waiting];
+  const labelled = [tasks, taskAge, holds, held, holdAge, outbox, outboxAge, ...upstreams];
 
   return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored }) => {
     databaseUp.set(isDatabaseUp ? 1 : 0);
@@ -113,9 +125,11 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     }
     callbacks.set(stored.callbacks.count);
     callbackAge.set(stored.callbacks.oldestSeconds);
-    for (const { upstream, isPaused, isFailing, slotsTaken, waiting: inQueue } of stored.upstreams) {
-      paused.set({ upstream }, isPaused ? 1 : 0);
-      failing.set({ upstream }, isFailing ? 1 : 0);
+    for (const { upstream, pauseReason, slotsTaken, waiting: inQueue, ...is } of stored.upstreams) {
+      paused.set({ upstream }, is.isPaused ? 1 : 0);
+      failing.set({ upstream }, is.isFailing ? 1 : 0);
+      drained.set({ upstream }, is.isDrained ? 1 : 0);
+      if (pauseReason !== null) cooldown.set({ upstream, reason: pauseReason }, 1);
       slots.set({ upstream }, slotsTaken);
       waiting.set({ upstream }, inQueue);
     }

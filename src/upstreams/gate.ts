@@ -10,6 +10,8 @@ import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { UpstreamDatabase } from '../limits/upstream-database.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { createBalancer } from './balance.ts';
+import type { Balancer } from './balance.ts';
 import { createSlotReleases } from './slot-releases.ts';
 import {
   MAX_ADMISSIONS,
@@ -19,6 +21,7 @@ import {
   listQueuesOf,
   lockUpstream,
   pruneQueue,
+  readPlaces,
 } from './queue.ts';
 import type { Admission } from './queue.ts';
 import { releaseSlot, sweepSlots, acquireSlot } from './slots.ts';
@@ -29,8 +32,9 @@ import {
   forgetUpstreamFailures,
   pauseUpstream,
   readState,
+  readStates,
 } from './states.ts';
-import type { UpstreamState } from './states.ts';
+import type { PauseReason, UpstreamState } from './states.ts';
 
 /** An upstream as the gate knows it. */
 export interface GatedUpstream {
@@ -41,14 +45,19 @@ export interface GatedUpstream {
    * in force (published-caps.ts); undefined: any number.
    */
   readonly concurrency?: number | undefined;
+  /** Whether its jobs are counted although any number may run at once. */
+  readonly isCounted?: boolean;
 }
 
 /** The result for a task that wants to go there. */
 export type Entry =
   | { readonly kind: 'open' }
-  /** The upstream is paused or its circuit breaker is open, as far as is known for `waitMs`. */
-  | { readonly kind: 'closed'; readonly waitMs: number }
-  /** The upstream's concurrency limit is reached. The task is in the queue and has been waiting for `waitedMs`. */
+  /** The upstream is paused or drained, or its circuit breaker is open, as far as is known for `waitMs`. */
+  | { readonly kind: 'closed'; readonly waitMs: number; readonly pauseReason: PauseReason | null }
+  /**
+   * The upstream's concurrency limit is reached. The task is in the queue, unless it does not join, and has been waiting
+   * for `waitedMs`.
+   */
   | { readonly kind: 'full'; readonly waitedMs: number };
 
 /** Wakes a task that has waited and now has a slot, in the transaction that gives it the slot. */
@@ -56,19 +65,28 @@ export type Wake = (transaction: Queryable, admission: Admission) => Promise<voi
 
 /**
  * What a submit shows about the upstream itself: `answered`, whatever the response was; `failed`, no response or 5xx;
- * or for how many milliseconds it asks us to back off.
+ * or for how many milliseconds it asks us to back off, or its credential cannot be used.
  */
-export type Health = 'answered' | 'failed' | { readonly pauseMs: number };
+export type Health = 'answered' | 'failed' | { readonly pauseMs: number; readonly reason?: PauseReason };
 
 /** The gates of all upstreams, for one process. */
 export interface UpstreamGate {
+  /** The order in which to try the members of a pool. */
+  readonly sort: Balancer['sort'];
+  /**
+   * Where a task has a slot, or is in the queue: by name, whether it has the slot.
+   *
+   * @throws {DatabaseUnavailableError} nothing is known: try again.
+   */
+  placesOf(taskId: TaskId, upstreams: readonly GatedUpstream[]): Promise<Map<string, boolean>>;
   /**
    * Requests entry: takes a slot if there is a cap, or joins the queue. A task that was admitted, or is in the queue,
    * and does not leave a job there must be released. A task that has a slot keeps it while the upstream is closed.
    *
+   * @param joins whether it joins the queue; default: yes.
    * @throws {DatabaseUnavailableError} nothing is known: try again.
    */
-  enter(upstream: GatedUpstream, task: Admission): Promise<Entry>;
+  enter(upstream: GatedUpstream, task: Admission, joins?: boolean): Promise<Entry>;
   /**
    * The task no longer has, or never had, a job there, and waits for none; its slot goes to the next task. Idempotent;
    * never fails.
@@ -91,6 +109,10 @@ const FRESH_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5_000;
 /** A circuit breaker may close early, when the task that tries succeeds: it is checked again after this long. */
 const BROKEN_WAIT_MS = 5_000;
+/** An operator may resume a drained upstream at any time: it is checked again after this long. */
+const DRAINED_WAIT_MS = 5_000;
+/** A cap that no upstream reaches, where jobs are only counted. */
+const UNLIMITED = 1_000_000_000;
 
 interface Known {
   readonly readAt: number;
@@ -118,6 +140,7 @@ export function createUpstreamGate({
   const known = new Map<string, Known>();
   const reading = new Map<string, Promise<UpstreamState>>();
   const sweptAt = new Map<string, number>();
+  const balancer = createBalancer({ readStates: (names) => readStates(database, names), now });
 
   /** The state of the upstream, as read within the last second; concurrent calls share one read. */
   const stateOf = async (name: string): Promise<UpstreamState> => {
@@ -167,9 +190,17 @@ export function createUpstreamGate({
     if (freed > 0) logger.info({ upstream: name, freed }, 'slots of ended tasks released');
   };
 
-  const takeOrWait = async (name: string, cap: number | undefined, task: Admission): Promise<Entry> => {
-    if (cap === undefined || (await acquireSlot(upstreamDatabase(name), name, task, cap))) return { kind: 'open' };
+  const takeOrWait = async (
+    { name, isCounted = false }: GatedUpstream,
+    known: number | undefined,
+    task: Admission,
+    joins: boolean,
+  ): Promise<Entry> => {
+    if (known === undefined && !isCounted) return { kind: 'open' };
+    const cap = known ?? UNLIMITED;
+    if (await acquireSlot(upstreamDatabase(name), name, task, cap)) return { kind: 'open' };
     let waitedMs = 0;
+    if (!joins) return { kind: 'full', waitedMs };
     const join = async (transaction: Queryable): Promise<void> => {
       if (now() - (sweptAt.get(name) ?? -Infinity) >= SWEEP_INTERVAL_MS) await sweep(transaction, name);
       waitedMs = await joinQueue(transaction, name, task, cap);
@@ -192,8 +223,9 @@ export function createUpstreamGate({
 
   const release = (upstream: GatedUpstream, taskId: TaskId): Promise<void> =>
     quietly(upstream, async () => {
-      const { name, concurrency } = upstream;
-      if (concurrency === undefined && !mayHaveSlots(await stateOf(name))) return;
+      const { name, concurrency, isCounted = false } = upstream;
+      balancer.left(taskId, name);
+      if (concurrency === undefined && !isCounted && !mayHaveSlots(await stateOf(name))) return;
       await releases.release(name, taskId);
     });
 
@@ -203,20 +235,35 @@ export function createUpstreamGate({
       await pruneQueue(transaction, name);
     });
 
+  const enter = async (upstream: GatedUpstream, task: Admission, joins: boolean): Promise<Entry> => {
+    await releases.withdraw(upstream.name, task.taskId);
+    const state = await stateOf(upstream.name);
+    const { pauseReason } = state;
+    if (state.isDrained) return { kind: 'closed', waitMs: DRAINED_WAIT_MS, pauseReason: null };
+    const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
+    if (waitMs > 0) return { kind: 'closed', waitMs, pauseReason };
+    const entry = await takeOrWait(upstream, capOf(upstream, state), task, joins);
+    if (entry.kind !== 'open' || !state.isBroken) return entry;
+    known.delete(upstream.name);
+    if (await claimUpstreamProbe(upstreamDatabase(upstream.name), upstream.name)) return { kind: 'open' };
+    await release(upstream, task.taskId);
+    return { kind: 'closed', waitMs: BROKEN_WAIT_MS, pauseReason: null };
+  };
+
   return {
     release,
+    sort: (members, taskId, balance) => balancer.sort(members, taskId, balance),
+    placesOf: (taskId, upstreams) =>
+      readPlaces(
+        database,
+        taskId,
+        upstreams.map(({ name }) => name),
+      ),
 
-    async enter(upstream, task) {
-      await releases.withdraw(upstream.name, task.taskId);
-      const state = await stateOf(upstream.name);
-      const waitMs = Math.max(state.pausedMs, Math.min(state.openMs, BROKEN_WAIT_MS));
-      if (waitMs > 0) return { kind: 'closed', waitMs };
-      const entry = await takeOrWait(upstream.name, capOf(upstream, state), task);
-      if (entry.kind !== 'open' || !state.isBroken) return entry;
-      known.delete(upstream.name);
-      if (await claimUpstreamProbe(upstreamDatabase(upstream.name), upstream.name)) return { kind: 'open' };
-      await release(upstream, task.taskId);
-      return { kind: 'closed', waitMs: BROKEN_WAIT_MS };
+    async enter(upstream, task, joins = true) {
+      const entry = await enter(upstream, task, joins);
+      balancer.entered(task.taskId, upstream.name, entry.kind === 'open');
+      return entry;
     },
 
     async report(upstream, health) {
@@ -235,9 +282,14 @@ export function createUpstreamGate({
         known.delete(name);
       }
       if (health === 'answered' || health.pauseMs <= 0) return;
-      const { pauseMs } = health;
-      logger.info({ upstream: name, pauseMs }, 'upstream paused at its request');
-      await quietly(upstream, () => pauseUpstream(upstreamDatabase(name), name, pauseMs));
+      const { pauseMs, reason } = health;
+      if (reason === undefined) logger.info({ upstream: name, pauseMs }, 'upstream paused at its request');
+      await quietly(upstream, async () => {
+        const hasChanged = await pauseUpstream(upstreamDatabase(name), name, pauseMs, reason);
+        if (reason !== undefined && hasChanged) {
+          logger.error({ upstream: name, pauseMs, reason }, 'upstream paused, because its credential cannot be used');
+        }
+      });
       known.delete(name);
     },
 
@@ -269,6 +321,6 @@ function capOf({ concurrency }: GatedUpstream, { isCapPublished, cap }: Upstream
 }
 
 /** Whether tasks whose own models have no cap may have a slot there. */
-function mayHaveSlots({ cap, hasJobs }: UpstreamState): boolean {
-  return cap !== null || hasJobs;
+function mayHaveSlots({ cap, jobs }: UpstreamState): boolean {
+  return cap !== null || jobs > 0;
 }

@@ -76,6 +76,13 @@ export async function leaveQueue(transaction: Queryable, upstream: string, taskI
 }
 
 /**
+ * A task that waits for any member of a pool is in the queues of several, and one slot is enough for it. One that has
+ * just been admitted somewhere is on its way, and leaves the other queues when it arrives; if it has not by then, it
+ * may have been forgotten there.
+ */
+const ARRIVES_WITHIN_SECONDS = 30;
+
+/**
  * Tasks that have ended, or are past their deadline, are skipped; the next cleanup removes them. If an API process has
  * published that there is no cap, `cap` is null, and so are comparisons with it.
  */
@@ -92,6 +99,8 @@ const admit: Statement = {
                    WHERE w.upstream = $1 AND w.account_id = a.account_id
                      AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = w.task_id
                                         AND (t.completed_at IS NOT NULL OR t.deadline_at <= now()))
+                     AND NOT EXISTS (SELECT 1 FROM upstream_slots o WHERE o.task_id = w.task_id AND o.upstream <> $1
+                                        AND o.taken_at > now() - make_interval(secs => ${ARRIVES_WITHIN_SECONDS}))
                    ORDER BY w.since, w.task_id LIMIT 1) head
             WHERE s.upstream = $1 AND (s.slots_taken >= s.cap) IS NOT TRUE
             ORDER BY coalesce(h.jobs, 0), a.turn LIMIT 1),
@@ -120,6 +129,23 @@ export async function admitWaiting(transaction: Queryable, upstream: string): Pr
   return admissions;
 }
 
+const selectPlaces: Statement = {
+  name: 'select_upstream_places',
+  text: `SELECT upstream, true AS "hasSlot" FROM upstream_slots WHERE upstream = ANY($2) AND task_id = $1
+          UNION ALL
+         SELECT upstream, false FROM upstream_waits WHERE upstream = ANY($2) AND task_id = $1`,
+};
+
+/** Where a task has a slot, or waits for one: by upstream, whether it has the slot. */
+export async function readPlaces(
+  database: Queryable,
+  taskId: TaskId,
+  upstreams: readonly string[],
+): Promise<Map<string, boolean>> {
+  const rows = await database.query<{ upstream: string; hasSlot: boolean }>(selectPlaces, [taskId, upstreams]);
+  return new Map(rows.map(({ upstream, hasSlot }) => [upstream, hasSlot]));
+}
+
 const prune: Statement = {
   name: 'prune_upstream_queue',
   text: `WITH over AS (
@@ -141,10 +167,11 @@ export async function pruneQueue(transaction: Queryable, upstream: string): Prom
 
 const listQueues: Statement = {
   name: 'list_upstream_queues',
-  text: 'SELECT DISTINCT upstream FROM upstream_turns ORDER BY upstream',
+  text: `SELECT upstream FROM upstream_turns UNION SELECT upstream FROM upstream_states WHERE slots_taken > 0
+          ORDER BY upstream`,
 };
 
-/** The upstreams where tasks wait, or did a while ago. */
+/** The upstreams where tasks have slots, or wait, or did a while ago. */
 export async function listQueuesOf(database: Queryable): Promise<readonly string[]> {
   const rows = await database.query<{ upstream: string }>(listQueues);
   return rows.map(({ upstream }) => upstream);

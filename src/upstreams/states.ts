@@ -1,12 +1,13 @@
 /**
- * What PostgreSQL stores about an upstream for all workers: a pause that it requested, and the circuit breaker that
- * opens when it keeps failing. Each operation is one small statement that uses the database's clock. How often they
+ * What PostgreSQL stores about an upstream for all workers: a pause that it requested, or that its credential needs; the
+ * circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one small statement that uses the database's clock. How often they
  * run is in gate.ts.
  *
  * The circuit breaker: five failures in a row within a minute open it for 30 s. Then one task may try, and the others
  * wait for its result; success closes the circuit breaker, failure opens it again.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import type { UpstreamCooldown } from '../telemetry/metrics-service.ts';
 import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
 
@@ -31,9 +32,16 @@ export interface UpstreamState {
   readonly isCapPublished: boolean;
   /** That cap; null: none, or none was published. */
   readonly cap: number | null;
-  /** Whether any of its slots are taken. */
-  readonly hasJobs: boolean;
+  /** How many of its slots are taken. */
+  readonly jobs: number;
+  /** Why it is paused, if the credential is the reason. */
+  readonly pauseReason: PauseReason | null;
+  /** Whether an operator lets no new tasks go there. */
+  readonly isDrained: boolean;
 }
+
+/** What is wrong with the credential of an upstream: it is not accepted, or has no credit left. */
+export type PauseReason = 'unauthorized' | 'out_of_credit';
 
 /** The state of an upstream without recorded problems. */
 export const HEALTHY: UpstreamState = {
@@ -43,33 +51,80 @@ export const HEALTHY: UpstreamState = {
   failures: 0,
   isCapPublished: false,
   cap: null,
-  hasJobs: false,
+  jobs: 0,
+  pauseReason: null,
+  isDrained: false,
 };
 
 const select: Statement = {
-  name: 'select_upstream_state',
-  text: `SELECT greatest(0, coalesce(extract(epoch FROM paused_until - now()), 0) * 1000)::float8 AS "pausedMs",
+  name: 'select_upstream_states',
+  text: `SELECT upstream, greatest(0, coalesce(extract(epoch FROM paused_until - now()), 0) * 1000)::float8 AS "pausedMs",
                 greatest(0, coalesce(extract(epoch FROM open_until - now()), 0) * 1000)::float8 AS "openMs",
                 open_until IS NOT NULL AS "isBroken", failures,
-                cap_since IS NOT NULL AS "isCapPublished", cap, slots_taken > 0 AS "hasJobs"
-           FROM upstream_states WHERE upstream = $1`,
+                cap_since IS NOT NULL AS "isCapPublished", cap, slots_taken AS jobs,
+                CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason",
+                drained_at IS NOT NULL AS "isDrained"
+           FROM upstream_states WHERE upstream = ANY($1)`,
 };
+
+/** Reads the states of upstreams. One that is not in the result has no recorded problems. */
+export async function readStates(
+  database: Queryable,
+  upstreams: readonly string[],
+): Promise<ReadonlyMap<string, UpstreamState>> {
+  const rows = await database.query<UpstreamState & { readonly upstream: string }>(select, [upstreams]);
+  return new Map(rows.map((row) => [row.upstream, row]));
+}
 
 /** Reads the state of an upstream. */
 export async function readState(database: Queryable, upstream: string): Promise<UpstreamState> {
-  const [row] = await database.query<UpstreamState>(select, [upstream]);
-  return row ?? HEALTHY;
+  return (await readStates(database, [upstream])).get(upstream) ?? HEALTHY;
 }
 
 const pause: Statement = {
   name: 'pause_upstream',
-  text: `INSERT INTO upstream_states (upstream, paused_until) VALUES ($1, now() + make_interval(secs => $2))
-         ON CONFLICT (upstream) DO UPDATE SET paused_until = greatest(upstream_states.paused_until, excluded.paused_until)`,
+  text: `INSERT INTO upstream_states AS s (upstream, paused_until, pause_reason)
+         VALUES ($1, now() + make_interval(secs => $2), $3)
+         ON CONFLICT (upstream) DO UPDATE
+            SET paused_until = excluded.paused_until, pause_reason = excluded.pause_reason
+          WHERE (s.paused_until >= excluded.paused_until) IS NOT TRUE
+            AND (s.paused_until > now() AND s.pause_reason = excluded.pause_reason) IS NOT TRUE
+     RETURNING upstream`,
 };
 
-/** Pauses an upstream; a longer pause stays. */
-export async function pauseUpstream(database: Queryable, upstream: string, pauseMs: number): Promise<void> {
-  await database.query(pause, [upstream, pauseMs / 1000]);
+/**
+ * Pauses an upstream; a longer pause stays, and so does one for the same credential.
+ *
+ * @returns whether that has changed the pause.
+ */
+export async function pauseUpstream(
+  database: Queryable,
+  upstream: string,
+  pauseMs: number,
+  reason?: PauseReason,
+): Promise<boolean> {
+  return (await database.query(pause, [upstream, pauseMs / 1000, reason ?? null])).length > 0;
+}
+
+const drain: Statement = {
+  name: 'drain_upstream',
+  text: `INSERT INTO upstream_states AS s (upstream, drained_at) VALUES ($1, now())
+         ON CONFLICT (upstream) DO UPDATE SET drained_at = coalesce(s.drained_at, excluded.drained_at)`,
+};
+
+/** Lets no new tasks go to an upstream. Its jobs continue. */
+export async function drainUpstream(database: Queryable, upstream: string): Promise<void> {
+  await database.query(drain, [upstream]);
+}
+
+const resume: Statement = {
+  name: 'resume_upstream',
+  text: `UPDATE upstream_states SET drained_at = NULL, paused_until = NULL, pause_reason = NULL WHERE upstream = $1`,
+};
+
+/** Ends what an operator can end: that an upstream is drained, and its pause. */
+export async function resumeUpstream(database: Queryable, upstream: string): Promise<void> {
+  await database.query(resume, [upstream]);
 }
 
 const countFailure: Statement = {
@@ -119,18 +174,16 @@ export async function claimUpstreamProbe(database: Queryable, upstream: string):
   return (await database.query(claimProbe, [upstream])).length === 1;
 }
 
-/** The maximum number of listed upstreams. Only upstreams that a model file has named exist, so there are far fewer. */
-const MAX_LISTED = 200;
-
 const list: Statement = {
   name: 'list_upstream_states',
   text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused", open_until IS NOT NULL AS "isFailing",
-                slots_taken AS "slotsTaken",
+                CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason",
+                drained_at IS NOT NULL AS "isDrained", slots_taken AS "slotsTaken",
                 (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting
-           FROM upstream_states s ORDER BY upstream LIMIT ${MAX_LISTED}`,
+           FROM upstream_states s ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,
 };
 
-/** Every upstream that was ever paused, failing or capped. */
+/** Every upstream that was ever paused, failing, drained or counted. */
 export async function listStates(database: Queryable): Promise<readonly UpstreamCooldown[]> {
   return database.query<UpstreamCooldown>(list);
 }

@@ -4,34 +4,53 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
+import type { PauseReason } from './states.ts';
 
 export { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 
-/** An upstream that was ever paused, failing or capped. Times are null if they do not apply. */
+/** An upstream that was ever paused, failing, drained or counted. Times are null if they do not apply. */
 export interface UpstreamReport {
   /** Its id, else its protocol and host. */
   readonly upstream: string;
   /** The end of the pause that it requested; never in the past. */
   readonly pausedUntil: Date | null;
+  /** Why it is paused, if its credential is the reason. */
+  readonly pauseReason: PauseReason | null;
+  /** Since when an operator lets no new tasks go there. */
+  readonly drainedAt: Date | null;
   /** Until then no task goes there, or one task tries; in the past: the next task that comes is the one that tries. */
   readonly openUntil: Date | null;
   /** Failures in a row. */
   readonly failures: number;
   readonly failingSince: Date | null;
-  /** The number of jobs running there, if it is limited. */
+  /** The number of jobs running there, if they are limited or counted. */
   readonly slotsTaken: number;
+  /** The number of tasks in its queue. */
+  readonly waiting: number;
 }
 
 /** An upstream with no recorded state. */
 export function idleUpstream(upstream: string): UpstreamReport {
-  return { upstream, pausedUntil: null, openUntil: null, failures: 0, failingSince: null, slotsTaken: 0 };
+  return {
+    upstream,
+    pausedUntil: null,
+    pauseReason: null,
+    drainedAt: null,
+    openUntil: null,
+    failures: 0,
+    failingSince: null,
+    slotsTaken: 0,
+    waiting: 0,
+  };
 }
 
 const selectReports: Statement = {
   name: 'select_upstream_reports',
   text: `SELECT upstream, CASE WHEN paused_until > now() THEN paused_until END AS "pausedUntil",
-                open_until AS "openUntil", failures, failing_since AS "failingSince", slots_taken AS "slotsTaken"
-           FROM upstream_states ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,
+                CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason", drained_at AS "drainedAt",
+                open_until AS "openUntil", failures, failing_since AS "failingSince", slots_taken AS "slotsTaken",
+                (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting
+           FROM upstream_states s ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,
 };
 
 /** Lists all upstreams, sorted by name. */

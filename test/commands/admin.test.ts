@@ -13,6 +13,7 @@ import { writeInstance } from '../../src/standalone/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { pauseUpstream } from '../../src/upstreams/states.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
@@ -614,6 +615,22 @@ describe('admin tasks and outputs', () => {
 
     assert.equal((await readTask(room.database, taskId)).outputs[0]?.goneReason, 'deleted');
     await assertRejected(/there is no such output, or it is gone already/, 'outputs', 'delete', outputId);
+  });
+});
+
+describe('admin upstreams', () => {
+  it('drains and resumes an upstream, and lists those in use', async () => {
+    await pauseUpstream(room.database, 'gpu-north', 600_000, 'unauthorized');
+
+    assert.deepEqual(await ask('upstreams', 'drain', 'gpu-north'), { upstream: 'gpu-north', drained: true });
+    const [drained] = await ask<Printed[]>('upstreams', 'list');
+    assert.deepEqual([drained?.['state'], drained?.['reason']], ['drained', 'unauthorized']);
+
+    assert.deepEqual(await ask('upstreams', 'resume', 'gpu-north'), { upstream: 'gpu-north', drained: false });
+    const [resumed] = await ask<Printed[]>('upstreams', 'list');
+    assert.deepEqual([resumed?.['state'], resumed?.['reason'], resumed?.['pausedUntil']], ['open', '', '']);
+
+    await assertRejected(/no model names an upstream "gpu-south"/, 'upstreams', 'drain', 'gpu-south');
   });
 });
 

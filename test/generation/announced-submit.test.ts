@@ -53,6 +53,9 @@ function submitOf(benchOf: () => GenerationBench) {
       label: 1,
       definition: definition(),
       gated: undefined,
+      balance: 'ordered',
+      weight: 1,
+      pool: undefined,
       provider: scriptedProvider({ submit: ask }),
       request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'images' }, input: task.input },
     };

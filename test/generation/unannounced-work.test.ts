@@ -46,6 +46,9 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
       label: 1,
       definition: definition(),
       gated: isOurs ? undefined : { name: 'one' },
+      balance: 'ordered',
+      weight: 1,
+      pool: undefined,
       provider: scriptedProvider({
         isSubmitRepeatable: true,
         worksWhileSubmitting: true,

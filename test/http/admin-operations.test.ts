@@ -1,6 +1,7 @@
 /** What operators inspect when something is wrong: upstreams, a task, and the accounts by name. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { acquireSlot } from '../../src/upstreams/slots.ts';
 import { countUpstreamFailure, forgetUpstreamFailures, pauseUpstream } from '../../src/upstreams/states.ts';
 import { definition } from '../catalogue/definitions.ts';
@@ -29,6 +30,8 @@ interface Upstream {
   readonly upstream: string;
   readonly state: string;
   readonly pausedUntil: number;
+  readonly pauseReason?: string;
+  readonly drainedSince: number;
   readonly failingSince: number;
   readonly retryAt: number;
   readonly failures: number;
@@ -79,6 +82,44 @@ describe('upstreams', () => {
     await forgetUpstreamFailures(database, 'broken');
     const again = await upstreamNamed('broken');
     assert.deepEqual([again?.state, again?.failures, again?.retryAt, again?.failingSince], ['open', 0, 0, 0]);
+  });
+});
+
+describe('an upstream', () => {
+  const change = async (name: string, operation: 'drain' | 'resume') => {
+    const { status, body } = await admin.ask<Upstream>(
+      'POST',
+      `/admin/upstreams/${encodeURIComponent(name)}/${operation}`,
+    );
+    return { status, upstream: body.data };
+  };
+
+  it('is drained and resumed, which ends its pause too', async () => {
+    const { database } = admin.served.room;
+    await pauseUpstream(database, 'tired', 600_000, 'out_of_credit');
+    assert.equal((await upstreamNamed('tired'))?.pauseReason, 'out_of_credit');
+
+    const drained = await change('tired', 'drain');
+    assert.deepEqual([drained.status, drained.upstream.state], [200, 'drained']);
+    const { drainedSince } = drained.upstream;
+    assert.ok(Math.abs(drainedSince - Date.now() / 1000) < 60, String(drainedSince));
+    assert.equal((await change('tired', 'drain')).upstream.drainedSince, drainedSince);
+
+    const { upstream } = await change('tired', 'resume');
+    assert.deepEqual(
+      [upstream.state, upstream.drainedSince, upstream.pausedUntil, upstream.pauseReason],
+      ['open', 0, 0, undefined],
+    );
+  });
+
+  it('is drained by its protocol and host, before anything is recorded about it', async () => {
+    await createPinnedDefinitions(admin.served.room.database).pin(MODELS);
+
+    assert.equal((await change('openai:images.example.com', 'drain')).upstream.state, 'drained');
+  });
+
+  it('that no model names is 404', async () => {
+    for (const name of ['never', 'embedded', "'; DROP"]) assert.equal((await change(name, 'drain')).status, 404, name);
   });
 });
 

@@ -8,6 +8,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { adminRoutes } from '../../src/http/app/admin-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
+import { pauseUpstream } from '../../src/upstreams/states.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
@@ -44,6 +45,11 @@ const api = new DocumentedApi(
 const ofAccount = { params: { accountId: account.id } };
 const ofKey = async (): Promise<Parts> => ({ params: { keyId: (await account.newKey()).id } });
 
+const newUpstream = async (): Promise<string> => {
+  await pauseUpstream(admin.served.room.database, 'openai:images.example.com:8443', 1_000);
+  return 'openai:images.example.com:8443';
+};
+
 /** By `operationId`; routes not listed here take nothing, or an account's id. */
 const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminListAccounts: async () => ({ query: 'size=1&search=t' }),
@@ -58,6 +64,8 @@ const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminListRepairs: async () => ({ query: 'size=1&kind=settled,callback' }),
   adminSetProvider: async () => ({ params: { provider: 'runway' }, body: { credential: 'a-key' } }),
   adminResetProvider: async () => ({ params: { provider: 'runway' } }),
+  adminDrainUpstream: async () => ({ params: { upstream: await newUpstream() } }),
+  adminResumeUpstream: async () => ({ params: { upstream: await newUpstream() } }),
   adminGetTask: async () => ({ params: { taskId: await newTask(account) } }),
   getDashboardFile: async () => ({ params: { file: 'icon.svg' } }),
   adminRotateKey: ofKey,

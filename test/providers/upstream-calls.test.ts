@@ -81,6 +81,22 @@ describe('a submit to an upstream', { timeout: 180_000 }, () => {
     }
   });
 
+  it('reports what is wrong with the credential, if that is the reason', async () => {
+    for (const [status, body, condition] of [
+      [401, '', 'unauthorized'],
+      [403, '', 'unauthorized'],
+      [402, '', 'out_of_credit'],
+      [404, '', undefined],
+      [429, '', 'busy'],
+      [422, '', undefined],
+    ] as const) {
+      const outcome = await submit((_request, response) => response.writeHead(status).end(body));
+
+      assert.ok(outcome instanceof ProviderRejection);
+      assert.equal(outcome.condition, condition, String(status));
+    }
+  });
+
   it('is rejected for 5 s when the upstream sends no Retry-After', async () => {
     const outcome = await submit((_request, response) => response.writeHead(429).end());
 

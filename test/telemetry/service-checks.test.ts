@@ -97,8 +97,24 @@ describe('the values that are read at a scrape', () => {
     assert.equal(stored.callbacks.count, 3);
     assertAbout(stored.callbacks.oldestSeconds, 50);
     assert.deepEqual(stored.upstreams, [
-      { upstream: 'broken', isPaused: false, isFailing: true, slotsTaken: 0, waiting: 0 },
-      { upstream: 'busy', isPaused: true, isFailing: false, slotsTaken: 3, waiting: 2 },
+      {
+        upstream: 'broken',
+        isPaused: false,
+        isFailing: true,
+        pauseReason: null,
+        isDrained: false,
+        slotsTaken: 0,
+        waiting: 0,
+      },
+      {
+        upstream: 'busy',
+        isPaused: true,
+        isFailing: false,
+        pauseReason: null,
+        isDrained: false,
+        slotsTaken: 3,
+        waiting: 2,
+      },
     ]);
   });
 

@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Admission } from '../../src/upstreams/queue.ts';
+import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
@@ -234,6 +235,59 @@ describe('the gate of an upstream', () => {
     await letPass(10, there);
     const kinds = await Promise.all([1, 2, 3].map(() => kindOf(worker().enter(there, someone()))));
     assert.deepEqual(kinds, ['open', 'open', 'open']);
+  });
+
+  it('is closed while an operator has drained it, and a task keeps the slot of its job', async () => {
+    const there = upstream(1);
+    const task = someone();
+    assert.equal(await kindOf(worker().enter(there, task)), 'open');
+    await drainUpstream(room.database, there.name);
+
+    const entry = await worker().enter(there, someone());
+    assert.deepEqual([entry.kind, entry.kind === 'closed' && entry.pauseReason], ['closed', null]);
+    assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
+
+    await worker().release(there, task.taskId);
+    await resumeUpstream(room.database, there.name);
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
+  });
+
+  it('is paused for its credential once, whoever reports it, and says why', async () => {
+    const there = upstream();
+    const entries: object[] = [];
+    const logger = { ...silentLogger(), error: (entry: object) => entries.push(entry) };
+    const gates = [1, 2, 3].map(() => createUpstreamGate({ database: room.database, logger }));
+    await Promise.all(gates.map((gate) => gate.report(there, { pauseMs: 300_000, reason: 'unauthorized' })));
+    await worker().report(there, { pauseMs: 1_000 });
+
+    assert.deepEqual(entries, [{ upstream: there.name, pauseMs: 300_000, reason: 'unauthorized' }]);
+    const entry = await worker().enter(there, someone());
+    assert.equal(entry.kind === 'closed' && entry.pauseReason, 'unauthorized');
+
+    // A longer pause for another reason counts.
+    await worker().report(there, { pauseMs: 900_000, reason: 'out_of_credit' });
+    const next = await worker().enter(there, someone());
+    assert.equal(next.kind === 'closed' && next.pauseReason, 'out_of_credit');
+    await letPass(900, there);
+    assert.equal(await kindOf(worker().enter(there, someone())), 'open');
+  });
+
+  it('counts jobs without a cap where that is wanted, and frees those of ended tasks', async () => {
+    const there = { ...upstream(), isCounted: true };
+    const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
+    const tasks = [{ taskId, accountId: ACCOUNT }, someone(), someone()];
+    for (const task of tasks) assert.equal(await kindOf(worker().enter(there, task)), 'open');
+    assert.deepEqual(await slotsOf(there), { counted: 3, rows: 3 });
+
+    await worker().release(there, tasks[1]?.taskId ?? taskId);
+    assert.deepEqual(await slotsOf(there), { counted: 2, rows: 2 });
+    await room.rows(
+      `UPDATE tasks SET status = 'fail', error_reason = 'timed_out', captured_micro_usd = 0,
+              completed_at = now() - interval '2 minutes' WHERE id = $1`,
+      taskId,
+    );
+    await worker().tidyQueues();
+    assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });
 
   it('costs one statement per task when there is a cap, and none otherwise', async () => {

@@ -35,9 +35,14 @@ describe('the service', () => {
       await pages.signIn(page, '/service');
       await page.getByText('1 with an open circuit breaker, 1 in cooldown.').waitFor();
       await page.getByRole('row', { name: /broken circuit open/ }).waitFor();
-      await page.getByRole('row', { name: /^capped healthy .*1 of 3$/ }).waitFor();
-      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 healthy .*no limit$/ }).waitFor();
+      await page.getByRole('row', { name: /^capped healthy .*1 of 3 0 Drain capped$/ }).waitFor();
+      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 healthy .*no limit 0 Drain / }).waitFor();
       await page.getByRole('row', { name: /test 1 of 100/ }).waitFor();
+      await page.getByRole('button', { name: 'Drain capped' }).click();
+      await page.getByRole('row', { name: /^capped drained resumed .*1 of 3/ }).waitFor();
+      await page.getByText('1 with an open circuit breaker, 1 in cooldown, 1 drained.').waitFor();
+      await page.getByRole('button', { name: 'Resume capped' }).click();
+      await page.getByRole('row', { name: /^capped healthy / }).waitFor();
       await page.getByRole('button', { name: 'Show models' }).click();
       await page.getByRole('cell', { name: 'darkroom/scene', exact: true }).waitFor();
       await expectAccessible(page);

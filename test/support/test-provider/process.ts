@@ -16,16 +16,22 @@ export interface TestProvider {
   readLog(): Promise<readonly LogLine[]>;
   /** Ends `[hold]` and `[hold-submit]` of all prompts with this text, those that are still to come included. */
   release(text: string): Promise<void>;
+  /** Ends the process like a power cut: its jobs are gone. */
+  kill(): Promise<void>;
   /** Ends the process and removes its log. */
   stop(): Promise<void>;
 }
 
-/** Starts the provider on a free port and waits until it listens. It ends with our process in any case. */
-export async function startTestProvider(): Promise<TestProvider> {
+/**
+ * Starts the provider and waits until it listens. It ends with our process in any case.
+ *
+ * @param atPort default: a free one.
+ */
+export async function startTestProvider(atPort = 0): Promise<TestProvider> {
   const directory = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
   const logFile = path.join(directory, 'log.jsonl');
   const main = packageModule('test/support/test-provider/main.ts');
-  const child = spawn(process.execPath, [main, '--log', logFile, '--until-stdin-ends'], {
+  const child = spawn(process.execPath, [main, '--log', logFile, '--until-stdin-ends', '--port', String(atPort)], {
     cwd: packageFile('.'),
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -58,6 +64,10 @@ export async function startTestProvider(): Promise<TestProvider> {
         lines.on('line', confirm);
         child.stdin.write(`${text}\n`);
       });
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
     },
     async stop() {
       child.kill('SIGTERM');

@@ -22,43 +22,56 @@ export const AdminServiceSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const UpstreamsSchema = Type.Object(
+export const UpstreamSchema = Type.Object(
   {
-    upstreams: Type.Array(
-      Type.Object(
-        {
-          upstream: Type.String({ description: 'The id of the upstream, or its protocol and host if it has no id.' }),
-          state: Type.Unsafe<UpstreamCondition>({
-            type: 'string',
-            enum: ['open', 'paused', 'failing'],
-            description:
-              '`paused`: the upstream requested a pause. `failing`: the upstream failed repeatedly and its circuit breaker is open.',
-          }),
-          pausedUntil: unixSecondsOrZero('the upstream is not paused.'),
-          failingSince: unixSecondsOrZero('the last response was not a failure.'),
-          retryAt: unixSecondsOrZero('the circuit breaker is closed. After that time, one task tries the upstream.'),
-          failures: Type.Integer({ minimum: 0, description: 'The number of consecutive failures.' }),
-          slotsTaken: Type.Integer({
-            minimum: 0,
-            description: 'The number of jobs in progress, if the upstream has a concurrency limit.',
-          }),
-          caps: Type.Array(Type.Integer({ minimum: 1 }), {
-            description:
-              'The concurrency limits of the upstream over all workers: usually one number, or several if the models that use the upstream declare different ones, of which the smallest applies. Empty if there is no limit.',
-          }),
-        },
-        { additionalProperties: false },
-      ),
-      {
-        maxItems: MAX_UPSTREAMS,
-        description: 'The upstreams that a model names or that were ever paused, failing or capped, by name.',
-      },
+    upstream: Type.String({ description: 'The id of the upstream, or its protocol and host if it has no id.' }),
+    state: Type.Unsafe<UpstreamCondition>({
+      type: 'string',
+      enum: ['open', 'paused', 'failing', 'drained'],
+      description:
+        '`paused`: the upstream requested a pause, or its credential needs one. `failing`: the upstream failed repeatedly and its circuit breaker is open. `drained`: an operator lets no new tasks go there; its jobs continue.',
+    }),
+    pausedUntil: unixSecondsOrZero('the upstream is not paused.'),
+    pauseReason: Type.Optional(
+      Type.Unsafe<'unauthorized' | 'out_of_credit'>({
+        type: 'string',
+        enum: ['unauthorized', 'out_of_credit'],
+        description:
+          '`unauthorized`: the upstream rejects the credential, or none is configured. `out_of_credit`: the credential has no credit left. Absent if the upstream requested the pause, or is not paused.',
+      }),
     ),
+    drainedSince: unixSecondsOrZero('the upstream is not drained.'),
+    failingSince: unixSecondsOrZero('the last response was not a failure.'),
+    retryAt: unixSecondsOrZero('the circuit breaker is closed. After that time, one task tries the upstream.'),
+    failures: Type.Integer({ minimum: 0, description: 'The number of consecutive failures.' }),
+    slotsTaken: Type.Integer({
+      minimum: 0,
+      description:
+        'The number of jobs in progress, if the upstream has a concurrency limit or a route chooses the least busy one.',
+    }),
+    waiting: Type.Integer({
+      minimum: 0,
+      description: 'The number of tasks in its queue. One that waits for any member of a pool is in several.',
+    }),
+    caps: Type.Array(Type.Integer({ minimum: 1 }), {
+      description:
+        'The concurrency limits of the upstream over all workers: usually one number, or several if the models that use the upstream declare different ones, of which the smallest applies. Empty if there is no limit.',
+    }),
   },
   { additionalProperties: false },
 );
 
-export type UpstreamCondition = 'open' | 'paused' | 'failing';
+export const UpstreamsSchema = Type.Object(
+  {
+    upstreams: Type.Array(UpstreamSchema, {
+      maxItems: MAX_UPSTREAMS,
+      description: 'The upstreams that a model names or that were ever paused, failing, drained or capped, by name.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+export type UpstreamCondition = 'open' | 'paused' | 'failing' | 'drained';
 
 /** Neither what its owner sent nor its results: operators may not read those. */
 export const AdminTaskSchema = Type.Object(

@@ -19,10 +19,10 @@ export const REPAIR_RETENTION_DAYS = 30;
 export const MAX_REPAIR_RECORDS = 100_000;
 
 /**
- * The maximum number of upstreams in one list. Only upstreams that a model file has named exist, so there are far
- * fewer.
+ * The maximum number of upstreams in one list. Only upstreams that a model file has named exist, each member of a pool
+ * among them, so there are far fewer.
  */
-export const MAX_UPSTREAMS = 200;
+export const MAX_UPSTREAMS = 1_000;
 
 /** The maximum number of timeline events in one response. */
 export const MAX_EVENTS_PER_PAGE = 1_000;

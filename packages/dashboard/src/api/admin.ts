@@ -238,6 +238,14 @@ export const useSetProvider = (name: string) =>
 
 export const useResetProvider = (name: string) => useChange((api) => api.call<Provider>('DELETE', providerPath(name)));
 
+export const useDrain = () =>
+  useChange((api, { upstream, isDrained }: { readonly upstream: string; readonly isDrained: boolean }) =>
+    api.call<Upstreams['upstreams'][number]>(
+      'POST',
+      `/admin/upstreams/${encodeURIComponent(upstream)}/${isDrained ? 'drain' : 'resume'}`,
+    ),
+  );
+
 /** The changes to an account's keys; after each of them all data is read again. */
 export function useAccountKeyActions(accountId: string): KeyActions {
   const { api } = useOperator();

@@ -7,6 +7,7 @@ const upstreamStates: Readonly<Record<UpstreamCondition, string>> = {
   open: 'healthy',
   paused: 'in cooldown',
   failing: 'circuit open',
+  drained: 'drained',
 };
 
 const repairKinds: Readonly<Record<RepairKind, string>> = {
@@ -96,16 +97,30 @@ export const texts = {
       state: 'Health',
       failures: 'Consecutive failures',
       slots: 'Running jobs',
+      waiting: 'Queued tasks',
       until: 'Until',
+      action: 'Action',
     },
-    /** Only limited jobs are counted; of several limits the smallest applies. */
+    pauseReasons: { unauthorized: 'credential rejected', out_of_credit: 'out of credit' },
+    untilResumed: 'resumed',
+    drain: 'Drain',
+    resume: 'Resume',
+    drainHint: 'New tasks go elsewhere or wait; running jobs continue.',
+    resumeHint: 'Let tasks go there again.',
+    drained: (upstream: string) => `${upstream} is drained.`,
+    resumed: (upstream: string) => `${upstream} is resumed.`,
+    /** Only limited jobs, and those of balanced routes, are counted; of several limits the smallest applies. */
     jobs: (taken: number, [smallest]: readonly number[]) =>
-      smallest === undefined ? 'no limit' : `${taken.toLocaleString('en')} of ${smallest.toLocaleString('en')}`,
+      smallest === undefined
+        ? taken === 0
+          ? 'no limit'
+          : `${taken.toLocaleString('en')}, no limit`
+        : `${taken.toLocaleString('en')} of ${smallest.toLocaleString('en')}`,
     retries: 'next task probes it',
-    summary: (failing: number, paused: number) =>
-      failing + paused === 0
+    summary: (failing: number, paused: number, drained: number) =>
+      failing + paused + drained === 0
         ? 'All upstreams are healthy.'
-        : `${failing} with an open circuit breaker, ${paused} in cooldown.`,
+        : `${failing} with an open circuit breaker, ${paused} in cooldown${drained === 0 ? '' : `, ${drained} drained`}.`,
   },
   repairs: {
     title: 'Repairs',
