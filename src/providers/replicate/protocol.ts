@@ -1,4 +1,9 @@
 import type { UpstreamProtocol } from '../upstream-protocol.ts';
+import { RenameSchema } from './rename.ts';
 import { createReplicateProvider } from './replicate-provider.ts';
 
-export const replicateProtocol: UpstreamProtocol = { name: 'replicate', create: createReplicateProvider };
+export const replicateProtocol: UpstreamProtocol = {
+  name: 'replicate',
+  fields: { rename: RenameSchema },
+  create: createReplicateProvider,
+};
