@@ -41,6 +41,7 @@ describe('the mapping of Black Forest Labs', () => {
   const settings = (width: number, height: number) => ({ width, height });
   const requests: readonly {
     readonly model: string;
+    readonly route?: string;
     readonly input: Readonly<Record<string, unknown>>;
     readonly client: readonly [string, unknown, object?];
   }[] = [
@@ -105,11 +106,21 @@ describe('the mapping of Black Forest Labs', () => {
         { seed: 7, aspectRatio: '9:21', options: { raw: true, promptUpsampling: false } },
       ],
     },
+    {
+      model: 'flux-dev',
+      route: 'bfl',
+      input: { prompt: 'a boat', aspect_ratio: '4:5', guidance_scale: 4, num_inference_steps: 40, seed: 7 },
+      client: [
+        'flux-dev',
+        'a boat',
+        { seed: 7, options: { ...settings(896, 1088), steps: 40, guidance: 4, outputFormat: 'jpeg' } },
+      ],
+    },
   ];
-  for (const { model, input, client } of requests) {
+  for (const { model, route, input, client } of requests) {
     it(`sends what the official client sends: ${model} with ${Object.keys(input).join(', ')}`, async () => {
       script();
-      const { provider, requestFor, host } = mapped(model, bench.origin);
+      const { provider, requestFor, host } = mapped(model, bench.origin, route === undefined ? {} : { route });
       const request = requestFor(input);
       const submission = await provider.submit(request, submitCall());
       assert.ok(submission.kind === 'job');

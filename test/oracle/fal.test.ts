@@ -11,7 +11,7 @@ import { assertSameRequest, ended, mapped } from './oracle.ts';
 
 const ID = '764cabcf-b745-4b3e-ae38-1200304cf45b';
 const MODEL = 'fal-ai/flux/dev';
-const INPUT = { prompt: 'a boat', aspect_ratio: '16:9', n: 2, seed: 7 };
+const INPUT = { prompt: 'a boat', aspect_ratio: '16:9', guidance_scale: 4, num_inference_steps: 40, seed: 7 };
 const call = { signal: new AbortController().signal };
 
 interface Scripted {
@@ -37,10 +37,18 @@ describe('the mapping of fal', () => {
   it('sends what the official client sends', async () => {
     const script = queue({ state: COMPLETED, result: IMAGES, cancel: { json: { status: 'CANCELLATION_REQUESTED' } } });
     await withRecorder(script, async ({ origin, requests }) => {
-      const { provider, requestFor, host } = mapped('fal/flux-dev', origin);
+      const { provider, requestFor, host } = mapped('flux-dev', origin);
       const request = requestFor(INPUT);
       const hookUrl = 'https://darkroom.example/hooks/fal/t?a=b';
-      const input = { prompt: 'a boat', image_size: 'landscape_16_9', num_images: 2, seed: 7 };
+      const input = {
+        prompt: 'a boat',
+        image_size: { width: 1344, height: 768 },
+        num_images: 1,
+        num_inference_steps: 40,
+        guidance_scale: 4,
+        output_format: 'jpeg',
+        seed: 7,
+      };
       await withClient('fal', origin, async (client) => {
         await provider.submit(request, submitCall({ hookUrl }));
         await client.call('submit', MODEL, input, hookUrl);
@@ -61,7 +69,7 @@ describe('the mapping of fal', () => {
 
   it('takes the job and the files from the same answers as the official client', async () => {
     await withRecorder(queue({ state: COMPLETED, result: IMAGES }), async ({ origin }) => {
-      const { provider, requestFor } = mapped('fal/flux-dev', origin);
+      const { provider, requestFor } = mapped('flux-dev', origin);
       const request = requestFor(INPUT);
       await withClient('fal', origin, async (client) => {
         const submitted = await client.call('submit', MODEL, {});
@@ -85,7 +93,7 @@ describe('the mapping of fal', () => {
   for (const [what, json] of running) {
     it(`waits for a job that is ${what}`, async () => {
       await withRecorder(queue({ state: { json } }), async ({ origin }) => {
-        const { provider, requestFor } = mapped('fal/flux-dev', origin);
+        const { provider, requestFor } = mapped('flux-dev', origin);
         assert.equal((await provider.poll(requestFor(INPUT), ID, call)).kind, 'running');
       });
     });
@@ -102,7 +110,7 @@ describe('the mapping of fal', () => {
   for (const [what, result, reason] of failed) {
     it(`fails after ${what}, as the official client does`, async () => {
       await withRecorder(queue({ state: COMPLETED, result }), async ({ origin }) => {
-        const { provider, requestFor } = mapped('fal/flux-dev', origin);
+        const { provider, requestFor } = mapped('flux-dev', origin);
         await withClient('fal', origin, async (client) => {
           const { error } = await client.call('result', MODEL, ID);
           assert.equal(error?.status, result.status);
@@ -125,7 +133,7 @@ describe('the mapping of fal', () => {
   for (const [what, submit, reason] of rejected) {
     it(`takes ${what} for a rejection, as the official client does`, async () => {
       await withRecorder(queue({ submit }), async ({ origin }) => {
-        const { provider, requestFor } = mapped('fal/flux-dev', origin);
+        const { provider, requestFor } = mapped('flux-dev', origin);
         await withClient('fal', origin, async (client) => {
           const { error } = await client.call('submit', MODEL, {});
           assert.equal(error?.status, submit.status);
@@ -143,7 +151,7 @@ describe('the mapping of fal', () => {
   for (const [what, cancel, outcome] of cancels) {
     it(`cancels ${what}`, async () => {
       await withRecorder(queue({ cancel }), async ({ origin }) => {
-        const { provider, requestFor } = mapped('fal/flux-dev', origin);
+        const { provider, requestFor } = mapped('flux-dev', origin);
         assert.equal((await provider.cancel(requestFor(INPUT), ID, call)).outcome, outcome);
       });
     });

@@ -44,6 +44,7 @@ describe('the mapping of Replicate', () => {
 
   const requests: readonly {
     readonly model: string;
+    readonly route?: string;
     readonly input: Readonly<Record<string, unknown>>;
     readonly client: readonly [string, object];
   }[] = [
@@ -146,11 +147,30 @@ describe('the mapping of Replicate', () => {
       input: { image_url: IMAGE },
       client: ['recraft-ai/recraft-crisp-upscale', { image: IMAGE }],
     },
+    {
+      model: 'flux-dev',
+      route: 'replicate',
+      input: { prompt: 'a boat', aspect_ratio: '4:5', guidance_scale: 4, num_inference_steps: 40, seed: 7 },
+      client: [
+        'black-forest-labs/flux-dev',
+        {
+          prompt: 'a boat',
+          aspect_ratio: '4:5',
+          guidance: 4,
+          num_inference_steps: 40,
+          seed: 7,
+          num_outputs: 1,
+          megapixels: '1',
+          output_format: 'jpg',
+          go_fast: false,
+        },
+      ],
+    },
   ];
-  for (const { model, input, client } of requests) {
+  for (const { model, route, input, client } of requests) {
     it(`creates what the official client creates: ${model} with ${Object.keys(input).join(', ')}`, async () => {
       script();
-      const { provider, requestFor, host } = mapped(model, bench.origin);
+      const { provider, requestFor, host } = mapped(model, bench.origin, route === undefined ? {} : { route });
       const submission = await provider.submit(requestFor(input), submitCall({ hookUrl: HOOK }));
       const [theirModel, theirInput] = client;
       const { value } = await bench.client.call('create', {
