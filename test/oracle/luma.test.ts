@@ -1,6 +1,7 @@
 /**
- * Luma's Dream Machine API, compared with `lumaai`. Its errors are those of
- * https://docs.lumalabs.ai/docs/errors; Luma publishes no list of failure reasons.
+ * Luma's Dream Machine API, compared with `lumaai` and with its OpenAPI document,
+ * https://github.com/lumalabs/lumaai-api, where an error is a text in `detail`. The texts here are examples: the two of
+ * failed moderation are known from programs that handle them.
  */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
