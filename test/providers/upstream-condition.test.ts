@@ -48,7 +48,9 @@ describe('a rejection', { timeout: 180_000 }, () => {
     ['503 with a time', 503, '7', 'busy', 7_000],
     ['503 without one', 503, undefined, 'down', 5_000],
     ['400', 400, '7', undefined, undefined],
-    ['401', 401, undefined, undefined, undefined],
+    ['401', 401, undefined, 'unauthorized', undefined],
+    ['402', 402, undefined, 'out_of_credit', undefined],
+    ['403', 403, undefined, 'unauthorized', undefined],
     ['404', 404, undefined, undefined, undefined],
   ] as const) {
     it(`reports with ${what} that the upstream is ${condition ?? 'well'}`, async () => {

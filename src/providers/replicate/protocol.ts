@@ -1,6 +1,7 @@
 import { SecretName } from '../hooks/hook-rules.ts';
 import type { UpstreamBinding } from '../provider.ts';
 import type { UpstreamProtocol } from '../upstream-protocol.ts';
+import { RenameSchema } from './rename.ts';
 import { createReplicateProvider } from './replicate-provider.ts';
 
 /** An upstream whose calls are verified: Replicate signs them as Standard Webhooks describe. */
@@ -10,7 +11,10 @@ interface SigningUpstream extends UpstreamBinding {
 
 export const replicateProtocol: UpstreamProtocol = {
   name: 'replicate',
-  fields: { webhookSecret: SecretName("The name of the credential with which the account's webhooks are signed.") },
+  fields: {
+    rename: RenameSchema,
+    webhookSecret: SecretName("The name of the credential with which the account's webhooks are signed."),
+  },
   hookOf: (upstream) =>
     isSigning(upstream) ? { verify: { scheme: 'standard-webhooks', secret: upstream.webhookSecret } } : undefined,
   create: createReplicateProvider,

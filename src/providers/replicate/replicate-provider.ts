@@ -2,7 +2,8 @@
  * Predictions of Replicate: created, polled, cancelled. Source: Replicate's HTTP reference, "Prediction lifecycle" and
  * "Rate limits". There is no idempotency key, so a create whose response was lost is never repeated.
  *
- * An upstream's model is `owner/name`, `owner/name:version` or a bare version id; the first has a path of its own.
+ * An upstream's model is `owner/name`, `owner/name:version` or a bare version id; the first has a path of its own. Its
+ * `rename` says what the model calls the fields of the input.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
@@ -12,6 +13,7 @@ import { ProviderFailure } from '../provider.ts';
 import type { Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
+import { renamed } from './rename.ts';
 
 const OFFICIAL_MODEL = /^([\w.-]+)\/([\w.-]+)$/;
 /** Content rejections have no code of their own except this one, and the sentence of older models. */
@@ -29,7 +31,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
 
     submit(request, call) {
       const { upstream } = request;
-      const input = { ...request.input, ...upstream.parameters };
+      const input = { ...renamed(request.input, upstream), ...upstream.parameters };
       const [, owner, name] = OFFICIAL_MODEL.exec(upstream.model) ?? [];
       return calls.submitJob(request, call, {
         path: owner === undefined ? '/predictions' : `/models/${owner}/${name}/predictions`,

@@ -28,8 +28,8 @@ const { calls } = await import(`./${name}.mjs`);
 
 /** What is left of an error in JSON. */
 function describe(error) {
-  const { name: kind, message, status, statusCode, code, body } = error;
-  return { name: kind, message: String(message), status: status ?? statusCode, code, body };
+  const { name: kind, message, status, statusCode, response, code, body } = error;
+  return { name: kind, message: String(message), status: status ?? statusCode ?? response?.status, code, body };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
