@@ -38,8 +38,8 @@ export interface MappedModel {
 
 /**
  * @param name of the model. @param origin of the recorder.
- * @param options `route` by default the default one; `index` of the upstream, by default the first; `path` replaces that
- *   of the base URL; `secret` is what the credential is.
+ * @param options `route` by default the default one; `index` of the upstream, by default the first; `secret` is what the
+ *   credential is; `baseUrl` is the URL that is configured; `adjust` changes what else points away from the recorder.
  */
 export function mapped(
   name: string,
@@ -48,15 +48,23 @@ export function mapped(
     route = 'default',
     index = 0,
     secret = KEY,
-  }: { readonly route?: string; readonly index?: number; readonly secret?: string } = {},
+    baseUrl,
+    adjust = (one) => one,
+  }: {
+    readonly route?: string;
+    readonly index?: number;
+    readonly secret?: string;
+    readonly baseUrl?: string;
+    readonly adjust?: (upstream: UpstreamBinding) => UpstreamBinding;
+  } = {},
 ): MappedModel {
-  const settings = { hasCredential: () => true, baseUrlOf: () => undefined };
+  const settings = { hasCredential: () => true, baseUrlOf: () => baseUrl };
   const offered = createOffer(settings)({ definitions, providers }).find((model) => model.name === name);
   assert.ok(offered !== undefined && isMediaModel(offered), `there is no model ${name}`);
   const upstream = offered.routes[route]?.upstreams[index];
   assert.ok(upstream?.baseUrl !== undefined, `${name} has no such upstream`);
   const url = new URL(upstream.baseUrl);
-  const moved = { ...upstream, baseUrl: `${origin}${url.pathname === '/' ? '' : url.pathname}` };
+  const moved = adjust({ ...upstream, baseUrl: `${origin}${url.pathname === '/' ? '' : url.pathname}` });
   const protocol = UPSTREAM_PROTOCOLS.find((each) => each.name === upstream.protocol);
   assert.ok(protocol !== undefined);
   const created = protocol.create({ secrets: { get: () => secret }, logger: silentLogger() });
