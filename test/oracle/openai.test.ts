@@ -9,15 +9,13 @@ import { openAiProtocol } from '../../src/providers/openai/protocol.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import type { GenerationRequest, InputFile } from '../../src/providers/provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { withScratch } from '../providers/http/recorder.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { KEY, assertSameRequest, ended, mapped } from './oracle.ts';
-import { itRejects, useClient } from './session.ts';
+import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
 const call = { signal: new AbortController().signal };
-const PNG = Buffer.from('a picture');
-const file = (name: string) => ({ base64: PNG.toString('base64'), name, type: 'image/png' });
+const file = (name: string) => ({ base64: PICTURE.toString('base64'), name, type: 'image/png' });
 
 const errorOf = (status: number, code: string | null, message: string, type = 'invalid_request_error'): Scripted => ({
   status,
@@ -60,7 +58,7 @@ const REJECTIONS: readonly Rejection[] = [
 
 describe('the mapping of OpenAI', () => {
   const session = useClient('openai');
-  const images = { created: 1, data: [{ b64_json: PNG.toString('base64') }, { b64_json: 'aGk=' }] };
+  const images = { created: 1, data: [{ b64_json: PICTURE.toString('base64') }, { b64_json: 'aGk=' }] };
   const input = {
     prompt: 'a boat',
     size: '1536x1024',
@@ -93,15 +91,11 @@ describe('the mapping of OpenAI', () => {
     it(`asks for an edit of ${what} as the official client does`, async () => {
       session.answer({ json: images });
       const { provider, requestFor, host } = mapped('openai/gpt-image-2', session.origin);
-      await withScratch(async ({ call: submit, inputFile }) => {
-        const paths = hasMask ? [...fields, 'mask_url'] : fields;
-        const media = new Map(
-          await Promise.all(paths.map(async (path) => [path, await inputFile('image/png', PNG)] as const)),
-        );
-        const urls = fields.map(() => 'https://example.com/a.png');
-        const mask = hasMask ? { mask_url: 'https://example.com/m.png' } : {};
-        await provider.submit(requestFor({ ...input, image_urls: urls, ...mask }, media), submit);
-      });
+      const mask = hasMask ? { mask_url: 'https://example.com/m.png' } : {};
+      const edit = { ...input, image_urls: fields.map(() => 'https://example.com/a.png'), ...mask };
+      await withPictures([...fields, ...Object.keys(mask)], (media, submit) =>
+        provider.submit(requestFor(edit, media), submit),
+      );
       await session.call('edit', {
         model: 'gpt-image-2',
         ...input,
@@ -174,14 +168,13 @@ describe('the mapping of the videos of OpenAI-compatible servers', () => {
   for (const hasImage of [false, true]) {
     it(`submits a prompt${hasImage ? ' and an image' : ''} as the official client does`, async () => {
       session.answer(video({}));
-      await withScratch(async ({ call: submit, inputFile }) => {
-        const media = hasImage ? new Map([['image_url', await inputFile('image/png', PNG)]]) : undefined;
+      const submission = await withPictures(hasImage ? ['image_url'] : [], (media, submit) => {
         const { provider, request } = videos(media);
-        const submission = await provider.submit(request, submit);
-        const image = hasImage ? { input_reference: file('reference.png') } : {};
-        const { value } = await session.call('createVideo', { ...body, ...image });
-        assert.deepEqual(submission, { kind: 'job', jobId: (value as { id: string }).id });
+        return provider.submit(request, submit);
       });
+      const image = hasImage ? { input_reference: file('reference.png') } : {};
+      const { value } = await session.call('createVideo', { ...body, ...image });
+      assert.deepEqual(submission, { kind: 'job', jobId: (value as { id: string }).id });
       const [ours, theirs] = session.requests();
       assertSameRequest(ours, theirs, { host });
     });

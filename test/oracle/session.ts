@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { withRecorder } from '../providers/http/recorder.ts';
+import type { InputFile, SubmitCall } from '../../src/providers/provider.ts';
+import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { withClient } from './client.ts';
 import type { ClientAnswer, OfficialClient } from './client.ts';
@@ -83,6 +84,23 @@ export function useClient(name: string): Session {
   };
 }
 
+/** The content of every file of an input, which is a PNG for all that matters here. */
+export const PICTURE = Buffer.from('a picture');
+
+/** @param paths of the input's files: `image_urls.0`. */
+export async function withPictures<Result>(
+  paths: readonly string[],
+  work: (media: ReadonlyMap<string, InputFile>, call: SubmitCall) => Promise<Result>,
+): Promise<Result> {
+  const results: Result[] = [];
+  await withScratch(async ({ call, inputFile }) => {
+    const files = paths.map(async (path) => [path, await inputFile('image/png', PICTURE)] as const);
+    results.push(await work(new Map(await Promise.all(files)), call));
+  });
+  const [result] = results;
+  return result ?? assert.fail('there is no result');
+}
+
 /** How an answer to a submit is understood. */
 export interface Rejection {
   readonly what: string;
@@ -98,7 +116,11 @@ export interface Submits {
 }
 
 /** The answers that took no work, and an error of the server, which may have taken it. */
-export function itRejects(session: Session, { ours, theirs }: Submits, rejections: readonly Rejection[]): void {
+export function itRejects(
+  session: Pick<Session, 'answer'>,
+  { ours, theirs }: Submits,
+  rejections: readonly Rejection[],
+): void {
   for (const { what, answer, reason, retryAfterMs } of rejections) {
     it(`takes ${what} for a rejection, as the official client does`, async () => {
       session.answer(answer);
