@@ -25,6 +25,16 @@ const { definitions, providers, problems } = createModelReader(PROTOCOLS)(
 );
 assert.deepEqual(problems, []);
 
+const adapters = new Map<string, Provider>();
+
+/** The adapter of a protocol: each has a thread of its own, which takes a while to start. */
+function createdOnce(protocol: (typeof UPSTREAM_PROTOCOLS)[number], secret: string): Provider {
+  const key = `${protocol.name} ${secret}`;
+  const provider = adapters.get(key) ?? protocol.create({ secrets: { get: () => secret }, logger: silentLogger() });
+  adapters.set(key, provider);
+  return provider;
+}
+
 /** One upstream of a model that comes with Darkroom, at a recorder. */
 export interface MappedModel {
   readonly definition: ModelDefinition;
@@ -67,13 +77,13 @@ export function mapped(
   const moved = adjust({ ...upstream, baseUrl: `${origin}${url.pathname === '/' ? '' : url.pathname}` });
   const protocol = UPSTREAM_PROTOCOLS.find((each) => each.name === upstream.protocol);
   assert.ok(protocol !== undefined);
-  const created = protocol.create({ secrets: { get: () => secret }, logger: silentLogger() });
+  const adapter = createdOnce(protocol, secret);
   const check = compileCheck(offered.inputSchema, 'invalid input');
   return {
     definition: offered,
     upstream: moved,
     host: url.host,
-    provider: created.boundTo?.(moved, offered.modality) ?? created,
+    provider: adapter.boundTo?.(moved, offered.modality) ?? adapter,
     requestFor(input, media) {
       assert.equal(check(input), undefined);
       return { taskId: TASK_ID, upstream: moved, input, ...(media === undefined ? {} : { media }) };
