@@ -178,8 +178,8 @@ describe('the mapping of videos of OpenRouter', () => {
 
     session.answer({ file: { mimeType: 'video/mp4', bytes: Buffer.from('a video') } });
     await session.call('content', ID);
-    const [{ url = '', headers = {} } = {}] = session.requests();
-    assert.equal(`https://${headers['x-oracle-host']}${url}`, unsigned);
+    const [content] = session.requests();
+    assert.equal(`https://${String(content?.headers['x-oracle-host'])}${content?.url}`, unsigned);
   });
 
   const failures: readonly (readonly [string, Scripted, string])[] = [
