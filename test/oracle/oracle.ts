@@ -25,6 +25,16 @@ const { definitions, providers, problems } = createModelReader(PROTOCOLS)(
 );
 assert.deepEqual(problems, []);
 
+const adapters = new Map<string, Provider>();
+
+/** The adapter of a protocol: each has a thread of its own, which takes a while to start. */
+function createdOnce(protocol: (typeof UPSTREAM_PROTOCOLS)[number], secret: string): Provider {
+  const key = `${protocol.name} ${secret}`;
+  const provider = adapters.get(key) ?? protocol.create({ secrets: { get: () => secret }, logger: silentLogger() });
+  adapters.set(key, provider);
+  return provider;
+}
+
 /** One upstream of a model that comes with Darkroom, at a recorder. */
 export interface MappedModel {
   readonly definition: ModelDefinition;
@@ -38,8 +48,8 @@ export interface MappedModel {
 
 /**
  * @param name of the model. @param origin of the recorder.
- * @param options `route` by default the default one; `index` of the upstream, by default the first; `path` replaces that
- *   of the base URL; `secret` is what the credential is.
+ * @param options `route` by default the default one; `index` of the upstream, by default the first; `secret` is what the
+ *   credential is; `baseUrl` is the URL that is configured; `adjust` changes what else points away from the recorder.
  */
 export function mapped(
   name: string,
@@ -48,24 +58,32 @@ export function mapped(
     route = 'default',
     index = 0,
     secret = KEY,
-  }: { readonly route?: string; readonly index?: number; readonly secret?: string } = {},
+    baseUrl,
+    adjust = (one) => one,
+  }: {
+    readonly route?: string;
+    readonly index?: number;
+    readonly secret?: string;
+    readonly baseUrl?: string;
+    readonly adjust?: (upstream: UpstreamBinding) => UpstreamBinding;
+  } = {},
 ): MappedModel {
-  const settings = { hasCredential: () => true, baseUrlOf: () => undefined };
+  const settings = { hasCredential: () => true, baseUrlOf: () => baseUrl };
   const offered = createOffer(settings)({ definitions, providers }).find((model) => model.name === name);
   assert.ok(offered !== undefined && isMediaModel(offered), `there is no model ${name}`);
   const upstream = offered.routes[route]?.upstreams[index];
   assert.ok(upstream?.baseUrl !== undefined, `${name} has no such upstream`);
   const url = new URL(upstream.baseUrl);
-  const moved = { ...upstream, baseUrl: `${origin}${url.pathname === '/' ? '' : url.pathname}` };
+  const moved = adjust({ ...upstream, baseUrl: `${origin}${url.pathname === '/' ? '' : url.pathname}` });
   const protocol = UPSTREAM_PROTOCOLS.find((each) => each.name === upstream.protocol);
   assert.ok(protocol !== undefined);
-  const created = protocol.create({ secrets: { get: () => secret }, logger: silentLogger() });
+  const adapter = createdOnce(protocol, secret);
   const check = compileCheck(offered.inputSchema, 'invalid input');
   return {
     definition: offered,
     upstream: moved,
     host: url.host,
-    provider: created.boundTo?.(moved, offered.modality) ?? created,
+    provider: adapter.boundTo?.(moved, offered.modality) ?? adapter,
     requestFor(input, media) {
       assert.equal(check(input), undefined);
       return { taskId: TASK_ID, upstream: moved, input, ...(media === undefined ? {} : { media }) };
