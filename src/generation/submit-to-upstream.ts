@@ -163,13 +163,33 @@ async function submitInSlot(
   const { context, task, stopSignal, scratch } = attempt;
   warnOfShortGrace(context, route);
   // Before the intent: what fails until then was not sent.
-  const request = await stageInputs(context, task, route, { scratch, signal: stopSignal });
+  const staged = await stageInputs(context, task, route, { scratch, signal: stopSignal });
+  const request = await uploadMedia(attempt, route, staged, isMember);
+  if ('kind' in request) return request;
   const intent = await announce(attempt, route);
   const live = intent === undefined ? undefined : startMarkingSubmitLive(context, attempt, task, route);
   try {
     return await send(attempt, route, request, { intent, signal: submitSignal(attempt, route, live), isMember });
   } finally {
     live?.stop();
+  }
+}
+
+/** @returns the request with what was uploaded for it; or why that was not possible. */
+async function uploadMedia(
+  attempt: SubmitAttempt,
+  route: TaskRoute,
+  request: GenerationRequest,
+  isMember: boolean,
+): Promise<GenerationRequest | Obstacle> {
+  const { task, scratch, stopSignal, onProgress } = attempt;
+  if (route.provider.upload === undefined) return request;
+  const call = { accountId: task.accountId, signal: stopSignal, scratch, onProgress };
+  try {
+    return { ...request, references: await route.provider.upload(request, call) };
+  } catch (error) {
+    if (!(error instanceof ProviderRejection)) throw error;
+    return obstacleOf(attempt, route, error, { intent: undefined, signal: stopSignal, isMember });
   }
 }
 

@@ -77,6 +77,8 @@ export interface GenerationRequest {
   readonly input: Readonly<Record<string, unknown>>;
   /** The media themselves by their position in the input (`image_urls.0`), for a provider that `takesMediaAsFiles`. */
   readonly media?: ReadonlyMap<string, InputFile>;
+  /** What the provider calls the media that `upload` has sent it, by their position in the input. */
+  readonly references?: ReadonlyMap<string, unknown>;
 }
 
 /** What every call of a provider gets in addition to its arguments. */
@@ -143,6 +145,13 @@ export interface Provider {
    * @throws {ShareExhaustedError} none is available for this account now; nothing was done.
    */
   enter?(upstream: UpstreamBinding, call: Pick<SubmitCall, 'accountId' | 'signal'>): Promise<Lease | undefined>;
+  /**
+   * Uploads the media that go ahead of a submit. It submits nothing, and so may be repeated. Absent: none do.
+   *
+   * @returns the `references` of the request.
+   * @throws {ProviderRejection} a file could not be uploaded.
+   */
+  upload?(request: GenerationRequest, call: SubmitCall): Promise<ReadonlyMap<string, unknown>>;
   submit(request: GenerationRequest, call: SubmitCall): Promise<Submission>;
   /** @throws {ProviderFailure} the job ended without a result. */
   poll(request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState>;

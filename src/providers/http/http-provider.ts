@@ -16,7 +16,7 @@ import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-
 import { urlOf } from '../upstream-target.ts';
 import { createModelFile } from './model-file.ts';
 import type { ExpressionContext } from './model-file.ts';
-import { bindSubmit, fieldsWithFiles, scopeOf } from './submit-request.ts';
+import { bindSubmit, fieldsWithFiles, scopeOf, uploadFiles } from './submit-request.ts';
 import { submitReads } from './validate-binding.ts';
 import { addressOf, filesOf, jobIdOf, microUsdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
 
@@ -219,6 +219,9 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         worksWhileSubmitting: binding?.jobId === undefined,
         takesMediaAsFiles: binding === undefined ? false : fieldsWithFiles(binding),
         callsBack: binding !== undefined && submitReads(binding, 'hookUrl'),
+        ...(binding?.upload === undefined
+          ? {}
+          : { upload: (request, call) => uploadFiles(request, binding, call, { file, calls }) }),
       };
     },
   };

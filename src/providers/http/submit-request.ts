@@ -42,6 +42,32 @@ export function fieldsWithFiles({ media = {}, submit }: HttpBinding): ReadonlySe
 }
 
 /**
+ * Uploads the files that go ahead of a submit.
+ *
+ * @returns what the provider calls them, by their position in the input.
+ * @throws {ProviderRejection} a file could not be uploaded, or the model file gives no request for it.
+ */
+export async function uploadFiles(
+  request: GenerationRequest,
+  http: HttpBinding,
+  call: SubmitCall,
+  { file, calls }: { readonly file: ModelFile; readonly calls: UpstreamCalls },
+): Promise<ReadonlyMap<string, unknown>> {
+  const references = new Map<string, unknown>();
+  const { media: modes = {}, upload } = http;
+  if (upload === undefined) return references;
+  const files = new Map([...(request.media ?? [])].filter(([fieldPath]) => modes[fieldOf(fieldPath)] === 'upload'));
+  const media = await createMediaInputs(files);
+  for (const [fieldPath, value] of media.values) {
+    const source = files.get(fieldPath);
+    if (source === undefined) continue;
+    references.set(fieldPath, await uploadFile(request, upload, { source, value }, call, { file, calls, http }));
+  }
+  return references;
+}
+
+/**
+ * @param request with the `references` of its uploads; without any, they are uploaded first.
  * @throws {ProviderRejection} the files are too large together, a file could not be uploaded, or the model file gives
  *   no request for this input.
  */
@@ -52,20 +78,19 @@ export async function bindSubmit(
   { file, calls }: { readonly file: ModelFile; readonly calls: UpstreamCalls },
 ): Promise<BoundRequest> {
   const { media: files = new Map<string, InputFile>() } = request;
-  const { media: modes = {}, upload, submit } = http;
+  const { media: modes = {}, submit } = http;
   const modeOf = (fieldPath: string) => modes[fieldOf(fieldPath)];
   const needed = new Map([...files].filter(([fieldPath]) => modeOf(fieldPath) !== 'upload'));
   await assertMediaFit(needed);
   const media = await createMediaInputs(files);
+  const references = request.references ?? (await uploadFiles(request, http, call, { file, calls }));
 
   const inputs = new Map<string, unknown>();
   const values = new Map<string, MediaValue>(media.values);
   for (const [fieldPath, value] of media.values) {
-    const mode = modeOf(fieldPath);
-    if (mode === 'inline') inputs.set(fieldPath, value.dataUrl);
-    const source = files.get(fieldPath);
-    if (mode !== 'upload' || upload === undefined || source === undefined) continue;
-    const reference = await uploadFile(request, upload, { source, value }, call, { file, calls, http });
+    if (modeOf(fieldPath) === 'inline') inputs.set(fieldPath, value.dataUrl);
+    if (!references.has(fieldPath)) continue;
+    const reference = references.get(fieldPath);
     inputs.set(fieldPath, reference);
     values.set(fieldPath, { ...value, reference });
   }
