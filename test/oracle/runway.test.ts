@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { ProviderUnknown, ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { createBench, send } from './bench.ts';
@@ -194,6 +195,20 @@ describe('the mapping of Runway', () => {
       assert.deepEqual(await ended(provider.poll(request, ID, call)), { failed: reason });
     });
   }
+
+  it('learns from a failed task whether it is billed', async () => {
+    for (const [credits, isUnbilled] of [
+      [0, true],
+      [60, false],
+    ] as const) {
+      script({ state: { json: { ...base, status: 'FAILED', failure: 'It failed.', cost: { credits } } } });
+      const { provider, request } = video();
+      await assert.rejects(
+        provider.poll(request, ID, call),
+        (error) => error instanceof ProviderFailure && error.isUnbilled === isUnbilled,
+      );
+    }
+  });
 
   const issue = (path: string) => ({
     status: 400,
