@@ -51,17 +51,30 @@ export function watchDirectories(
     }
   }
 
-  async function followAll(): Promise<void> {
+  /** @returns whether a directory is watched now that was not. */
+  async function followOnce(): Promise<boolean> {
     const directories = new Set(await list());
     for (const directory of watched.keys()) if (!directories.has(directory)) stop(directory);
+    const before = new Set(watched.keys());
     await Promise.all([...directories].map(follow));
+    return [...watched.keys()].some((directory) => !before.has(directory));
   }
 
+  /** A directory that was created in another one before that was watched is found by listing them once more. */
+  async function followUntilKnown(): Promise<boolean> {
+    let hasNew = false;
+    while (!isClosed && (await followOnce())) hasNew = true;
+    return hasNew;
+  }
+
+  /** One after the other: two at once would watch a directory twice. */
+  let following: Promise<boolean> = Promise.resolve(false);
+  const followAll = (): Promise<boolean> => (following = following.then(followUntilKnown));
+
   const followNew = (): void => {
-    // A change in a directory that was not watched in time is reported after all.
-    const before = watched.size;
-    void followAll().then(() => {
-      if (watched.size !== before) onHint();
+    void followAll().then((hasNew) => {
+      // What changed in it before it was watched is reported after all.
+      if (hasNew) onHint();
     });
   };
   const refresh = (): void => void followAll().then(onHint);
