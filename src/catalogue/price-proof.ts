@@ -50,6 +50,26 @@ export function findPricingProblem({
   }
 }
 
+/**
+ * The same for the rules of what work costs the operator.
+ *
+ * @returns the first problem, with its position in the file; undefined if the rules fit.
+ */
+export function findCostProblem({ routes, inputSchema }: ModelDefinition): string | undefined {
+  for (const [route, { upstreams }] of Object.entries(routes)) {
+    for (const [index, { cost }] of upstreams.entries()) {
+      if (cost?.pricing === undefined) continue;
+      const { pricing } = cost;
+      const problem =
+        (isByUsage(pricing) ? `pricing.unit: a cost by ${pricing.unit} is a rate of usage` : undefined) ??
+        (pricing.lateCancel === undefined ? undefined : 'pricing.lateCancel: means nothing in a cost') ??
+        findPricingProblem({ pricing, inputSchema });
+      if (problem !== undefined) return `routes.${route}.upstreams.${index}.cost.${problem}`;
+    }
+  }
+  return undefined;
+}
+
 /** Which members a unit has, and which it must have. */
 const MEMBERS = {
   image: { may: ['count'], must: [] },

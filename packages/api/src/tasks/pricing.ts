@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 
 /** A unit may cost less than a micro: only the sum is rounded. */
-const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
+export const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
 
 /** An amount in whole micros. */
 const STEP = '^[0-9]{1,6}(\\.[0-9]{1,6})?$';
