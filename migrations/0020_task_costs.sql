@@ -3,7 +3,7 @@
 -- What a generation costs the operator (src/generation/work-cost.ts), recorded together with its files: the amount, null
 -- where it is not known; how it is known; and what the provider reports that the work used.
 ALTER TABLE generations
-  ADD COLUMN cost_micro_usd bigint CHECK (cost_micro_usd >= 0),
+  ADD COLUMN cost_micro_usd bigint,
   ADD COLUMN cost_source text,
   ADD COLUMN usage jsonb;
 

@@ -424,7 +424,6 @@ CREATE TABLE generations (
   usage jsonb,
   CONSTRAINT generations_pkey PRIMARY KEY (task_id),
   CONSTRAINT generations_check CHECK (((state = 'produced'::text) = (files IS NOT NULL))),
-  CONSTRAINT generations_cost_micro_usd_check CHECK ((cost_micro_usd >= 0)),
   CONSTRAINT generations_place_check CHECK ((place >= 0)),
   CONSTRAINT generations_state_check CHECK ((state = ANY (ARRAY['intent'::text, 'submitted'::text, 'produced'::text]))),
   CONSTRAINT generations_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id)
