@@ -313,8 +313,7 @@ describe('a price by usage', () => {
 });
 
 describe('minimum and rounding', () => {
-  const each = (usd: string, rest: Partial<Pricing> = {}): bigint =>
-    worstCaseCost({ unit: 'image', usd, ...rest } as Pricing, {});
+  const each = (usd: string, rest: Partial<Pricing> = {}): bigint => worstCaseCost({ unit: 'image', usd, ...rest }, {});
 
   it('round up once, to the micro unless there is a step', () => {
     assert.equal(each('0.0000005'), 1n);

@@ -125,7 +125,8 @@ export const texts = {
   },
   margins: {
     title: 'Costs and margins',
-    about: (from: string, to: string) => `Tasks that ended from ${from} to ${to} (UTC). Text calls are not included.`,
+    about: (from: string, to: string) =>
+      `Tasks that ended from ${from} to ${to} (UTC), when this page was opened. Text calls are not included.`,
     period: 'Period',
     periods: [
       ['1', 'Today'],
@@ -140,7 +141,7 @@ export const texts = {
       ['account', 'Account'],
       ['day', 'Day'],
     ],
-    label: 'Costs and margins',
+    label: 'Margins of tasks',
     columns: {
       model: 'Model',
       upstream: 'Upstream',

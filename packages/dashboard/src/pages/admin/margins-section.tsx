@@ -94,7 +94,7 @@ function Numbers({ sums }: { readonly sums: Sums }) {
       <Table.Td ta="end">{sums.tasks.toLocaleString('en')}</Table.Td>
       <Table.Td ta="end">{formatUsd(sums.captured)}</Table.Td>
       <Table.Td ta="end">{formatUsd(sums.cost)}</Table.Td>
-      <Table.Td ta="end" {...(isLoss(sums) ? { c: 'red' } : {})}>
+      <Table.Td ta="end" {...(isLoss(sums) ? { fw: 600 } : {})}>
         {formatUsd(sums.margin)}
       </Table.Td>
       <Table.Td ta="end">{sums.tasksBelowCost.toLocaleString('en')}</Table.Td>
