@@ -224,7 +224,7 @@ describe('a price by usage', () => {
       tokens,
       { ...tokens, unreported: 6_240, minimum: '0.01', rounding: { mode: 'up', step: '0.000001' } },
       { unit: 'credit', usd: '1', hold: { field: 'n', default: 4 }, count: { field: 'n', default: 1 } },
-      { unit: 'credit', usd: '1', hold: { quantity: 0.5 }, duration: { field: 'duration', default: 5 } },
+      { unit: 'credit', usd: '1', hold: { quantity: 1 }, duration: { field: 'duration', default: 5 } },
     ];
     for (const pricing of fitting) assert.equal(problemOf(pricing), undefined, JSON.stringify(pricing));
   });

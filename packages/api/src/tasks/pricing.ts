@@ -34,8 +34,7 @@ export const USAGE_UNITS = ['token', 'credit'] as const;
 const UNITS = ['image', 'second', 'character', 'task', ...USAGE_UNITS] as const;
 
 /** A quantity of tokens or credits. */
-const UsageQuantity = (description: string) =>
-  Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000_000, description });
+const UsageQuantity = (description: string) => Type.Integer({ minimum: 1, maximum: 1_000_000_000, description });
 
 /**
  * How a price is calculated (contract §7 "Money"): the price of a unit, times the quantity, times every factor that
