@@ -313,6 +313,23 @@ CREATE INDEX storage_periods_by_account ON storage_periods USING btree (account_
 CREATE INDEX storage_periods_ended ON storage_periods USING btree (account_id, ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX storage_periods_open ON storage_periods USING btree (account_id, began_at) WHERE (ended_at IS NULL);
 
+CREATE TABLE task_costs (
+  task_id text NOT NULL,
+  account_id text NOT NULL,
+  model text NOT NULL,
+  upstream text NOT NULL,
+  cost_micro_usd bigint,
+  source text,
+  usage jsonb,
+  captured_micro_usd bigint NOT NULL,
+  ended_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT task_costs_pkey PRIMARY KEY (task_id),
+  CONSTRAINT task_costs_captured_micro_usd_check CHECK ((captured_micro_usd >= 0)),
+  CONSTRAINT task_costs_check CHECK (((cost_micro_usd IS NULL) = (source IS NULL))),
+  CONSTRAINT task_costs_cost_micro_usd_check CHECK ((cost_micro_usd >= 0))
+);
+CREATE INDEX task_costs_by_time ON task_costs USING btree (ended_at);
+
 CREATE TABLE task_events (
   task_id text NOT NULL,
   seq integer NOT NULL,
@@ -402,6 +419,9 @@ CREATE TABLE generations (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   updated_at timestamp with time zone DEFAULT now() NOT NULL,
   place smallint DEFAULT 0 NOT NULL,
+  cost_micro_usd bigint,
+  cost_source text,
+  usage jsonb,
   CONSTRAINT generations_pkey PRIMARY KEY (task_id),
   CONSTRAINT generations_check CHECK (((state = 'produced'::text) = (files IS NOT NULL))),
   CONSTRAINT generations_place_check CHECK ((place >= 0)),

@@ -9,7 +9,9 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Protocol } from './protocol.ts';
 import { PROVIDER_NAME } from './provider-name.ts';
-import { PricingSchema } from '@darkroom/api/tasks/pricing';
+import { PricingSchema, UNIT_PRICE } from '@darkroom/api/tasks/pricing';
+import { USAGE_NAMES } from '../domain/provider-usage.ts';
+import type { UsageName } from '../domain/provider-usage.ts';
 
 export type { LateCancel } from '@darkroom/api/tasks/pricing';
 
@@ -27,6 +29,27 @@ const BaseUrl = Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?:/
 const SecretName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' });
 const Concurrency = Type.Integer({ minimum: 1, maximum: 100_000 });
 const Weight = Type.Integer({ minimum: 0, maximum: 1_000 });
+
+const Rate = Type.String({ pattern: UNIT_PRICE });
+
+/**
+ * What work of an upstream costs the operator if the upstream does not report it: rates in decimal USD for the usage
+ * that it reports, or else the form of a price, calculated from the input.
+ */
+const CostRuleSchema = Type.Object(
+  {
+    usage: Type.Optional(
+      Type.Unsafe<Partial<Record<UsageName, string>>>(
+        Type.Object(Object.fromEntries(USAGE_NAMES.map((name) => [name, Type.Optional(Rate)])), {
+          additionalProperties: false,
+          minProperties: 1,
+        }),
+      ),
+    ),
+    pricing: Type.Optional(PricingSchema),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
 
 /** How a route chooses among upstreams that can take a task (src/generation/upstream-groups.ts). */
 export type Balance = 'ordered' | 'least_busy' | 'weighted';
@@ -49,6 +72,7 @@ const UpstreamSchema = Type.Object(
     parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     concurrency: Type.Optional(Concurrency),
     weight: Type.Optional(Weight),
+    cost: Type.Optional(CostRuleSchema),
   },
   { additionalProperties: false },
 );

@@ -11,6 +11,7 @@ import { definitionHash } from './definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
 import { createModelReader } from './load-models.ts';
 import type { ReadModels } from './load-models.ts';
+import { lossesOf } from './losses.ts';
 import { isSameTexts, listModelDirectories, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import type { PinnedDefinitions } from './pinned-definitions.ts';
@@ -83,8 +84,13 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   const offered = offer(first);
   await definitions.pin(offered);
   let current = createCatalogue(offered, now);
+  warnOfLosses(offered);
   let rejected: CatalogueState['rejected'];
   let isClosed = false;
+
+  function warnOfLosses(models: readonly CatalogueModel[]): void {
+    for (const loss of lossesOf(models)) logger.warn(loss, 'model sells below cost');
+  }
 
   /** @returns the content of the files once they have stopped changing. */
   async function settled(seen: ModelTexts): Promise<ModelTexts> {
@@ -105,6 +111,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     if (!isForced && changes.definitions.length === 0 && changes.names.removed.length === 0) return;
     await definitions.pin(changes.definitions);
     current = createCatalogue(models, now);
+    warnOfLosses(changes.definitions);
     logger.info(changes.names, `catalogue updated from ${cause}`);
   }
 

@@ -13,7 +13,7 @@ import type { ModelTexts } from './model-files.ts';
 import { NO_SETTINGS, createOffer } from './offer.ts';
 import { findUpstreamProblems } from './protocol.ts';
 import type { Protocol } from './protocol.ts';
-import { findPricingProblem } from './price-proof.ts';
+import { findCostProblem, findPricingProblem } from './price-proof.ts';
 import { mergeProviders, providerFileCheck } from './provider-file.ts';
 import type { ProviderFile } from './provider-file.ts';
 import { worstCaseCost } from './price.ts';
@@ -304,6 +304,7 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
   // Spec §2.5.1: a field that is not in the schema is rejected.
   const isClosed = inputSchema['type'] === 'object' && inputSchema['additionalProperties'] === false;
   const priced = findPricingProblem(definition);
+  const costed = findCostProblem(definition);
   const ofExamples = examples.flatMap((example, index) => {
     const problem = checkInput(example);
     if (problem !== undefined) return `examples.${index}: ${problem}`;
@@ -314,7 +315,7 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
   });
   return [
     ...(isClosed ? [] : ['inputSchema: it must have "type": "object" and "additionalProperties": false']),
-    ...(priced === undefined ? [] : [priced]),
+    ...[priced, costed].filter((problem) => problem !== undefined),
     ...new Set(ofExamples),
   ];
 }

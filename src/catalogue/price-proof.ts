@@ -6,6 +6,7 @@
 import { decimalOf, formatDecimal, isAbove, largerOf, multiply } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
 import type { ModelDefinition } from './definition.ts';
+import { isByUsage, tierKey } from './price.ts';
 import type { Pricing } from './price.ts';
 
 /** The highest accepted price of a task. No task costs more, so a higher one is a mistake in the file. */
@@ -28,13 +29,17 @@ interface FieldSchema {
 class PricingRuleError extends Error {}
 
 /** @returns the first problem, with its position in the file; undefined if the rules fit. */
-export function findPricingProblem({ pricing, inputSchema }: ModelDefinition): string | undefined {
+export function findPricingProblem({
+  pricing,
+  inputSchema,
+}: Pick<ModelDefinition, 'pricing' | 'inputSchema'>): string | undefined {
   try {
     proveMembers(pricing);
     const quantity = proveQuantity(pricing, inputSchema);
     const unitUsd = proveTiers(pricing, inputSchema);
     const factor = proveFactors(pricing, inputSchema);
-    const most = multiply(quantity, unitUsd, factor);
+    const least = proveEnds(pricing);
+    const most = largerOf(multiply(quantity, unitUsd, factor), least);
     if (isAbove(most, MAX_TASK_USD)) {
       return `pricing: a task could cost ${formatDecimal(most)} USD, above ${formatDecimal(MAX_TASK_USD)}`;
     }
@@ -45,14 +50,37 @@ export function findPricingProblem({ pricing, inputSchema }: ModelDefinition): s
   }
 }
 
+/**
+ * The same for the rules of what work costs the operator.
+ *
+ * @returns the first problem, with its position in the file; undefined if the rules fit.
+ */
+export function findCostProblem({ routes, inputSchema }: ModelDefinition): string | undefined {
+  for (const [route, { upstreams }] of Object.entries(routes)) {
+    for (const [index, { cost }] of upstreams.entries()) {
+      if (cost?.pricing === undefined) continue;
+      const { pricing } = cost;
+      const problem =
+        (isByUsage(pricing) ? `pricing.unit: a cost by ${pricing.unit} is a rate of usage` : undefined) ??
+        (pricing.lateCancel === undefined ? undefined : 'pricing.lateCancel: means nothing in a cost') ??
+        findPricingProblem({ pricing, inputSchema });
+      if (problem !== undefined) return `routes.${route}.upstreams.${index}.cost.${problem}`;
+    }
+  }
+  return undefined;
+}
+
 /** Which members a unit has, and which it must have. */
 const MEMBERS = {
   image: { may: ['count'], must: [] },
   second: { may: ['count'], must: ['duration'] },
   character: { may: [], must: ['text'] },
   task: { may: [], must: [] },
+  token: { may: ['count', 'duration', 'unreported'], must: ['hold'] },
+  credit: { may: ['count', 'duration', 'unreported'], must: ['hold'] },
 } as const satisfies Record<Pricing['unit'], { may: readonly QuantityMember[]; must: readonly QuantityMember[] }>;
-type QuantityMember = 'count' | 'duration' | 'text';
+const QUANTITY_MEMBERS = ['count', 'duration', 'text', 'hold', 'unreported'] as const;
+type QuantityMember = (typeof QUANTITY_MEMBERS)[number];
 
 function proveMembers(pricing: Pricing): void {
   const may: readonly string[] = [...MEMBERS[pricing.unit].may, ...MEMBERS[pricing.unit].must];
@@ -60,19 +88,44 @@ function proveMembers(pricing: Pricing): void {
     if (pricing[member] === undefined)
       throw new PricingRuleError(`pricing: a price by ${pricing.unit} needs ${member}`);
   }
-  for (const member of ['count', 'duration', 'text'] as const) {
+  for (const member of QUANTITY_MEMBERS) {
     if (pricing[member] === undefined || may.includes(member)) continue;
     throw new PricingRuleError(`pricing.${member}: means nothing in a price by ${pricing.unit}`);
   }
 }
 
 /** @returns the largest quantity that an input can request. */
-function proveQuantity({ count, duration, text }: Pricing, schema: Schema): Decimal {
-  const most = [ONE];
+function proveQuantity(pricing: Pricing, schema: Schema): Decimal {
+  const { count, duration, text } = pricing;
+  const most = isByUsage(pricing) ? [proveHold(pricing, schema)] : [ONE];
   if (count !== undefined) most.push(proveNumber('pricing.count', count, schema));
   if (duration !== undefined) most.push(proveNumber('pricing.duration', duration, schema));
   if (text !== undefined) most.push(proveText('pricing.text', text, schema));
   return multiply(...most);
+}
+
+/** @returns the most tokens or credits of one output. */
+function proveHold({ hold = {}, unreported }: Pricing, schema: Schema): Decimal {
+  const path = 'pricing.hold';
+  const { quantity, field, default: missing } = hold;
+  if ((quantity === undefined) === (field === undefined)) {
+    throw new PricingRuleError(`${path}: it needs either quantity or field`);
+  }
+  if (field !== undefined) {
+    return proveNumber(path, { field, ...(missing === undefined ? {} : { default: missing }) }, schema);
+  }
+  if (missing !== undefined) throw new PricingRuleError(`${path}.default: only a field has one`);
+  if (unreported !== undefined && unreported > (quantity ?? 0)) {
+    throw new PricingRuleError(`pricing.unreported: ${unreported} is above the ${quantity} of hold`);
+  }
+  return decimalOf(quantity ?? 0) ?? ONE;
+}
+
+/** Minimum and rounding. @returns the lowest price that any task can have. */
+function proveEnds({ minimum = '0', rounding }: Pricing): Decimal {
+  const step = price(rounding?.step ?? '0');
+  if (rounding !== undefined && step.digits === 0n) throw new PricingRuleError('pricing.rounding.step: it is 0');
+  return largerOf(price(minimum), step);
 }
 
 function proveNumber(path: string, rule: Rule, schema: Schema): Decimal {
@@ -129,26 +182,81 @@ function proveText(path: string, rule: Rule, schema: Schema): Decimal {
 function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
   const plain = price(usd);
   if (by === undefined) return plain;
-  const path = 'pricing.by';
-  const field = fieldOf(path, by, schema);
-  if (field.type !== 'string' || field.enum === undefined) {
-    throw new PricingRuleError(`${path}.field: ${by.field} is not an enum of strings`);
+  const { field, fields = [], default: missing } = by;
+  if ((field === undefined) === (by.fields === undefined)) {
+    throw new PricingRuleError('pricing.by: it needs either field or fields');
   }
-  for (const value of field.enum) {
-    if (!Object.hasOwn(by.usd, String(value)))
-      throw new PricingRuleError(`${path}.usd: no price for ${JSON.stringify(value)}`);
+  if (field !== undefined && missing !== undefined) {
+    throw new PricingRuleError('pricing.by.default: only fields have one; without the field, usd is the price');
   }
-  for (const value of Object.keys(by.usd)) {
-    if (!field.enum.includes(value))
-      throw new PricingRuleError(`${path}.usd: ${by.field} is never ${JSON.stringify(value)}`);
+  const names = field === undefined ? fields : [field];
+  const enums = names.map((name) => enumOf(name, schema));
+  if (fields.length > 0 && enums.flatMap(({ values }) => values).some((value) => value.includes('/'))) {
+    throw new PricingRuleError('pricing.by.fields: values with "/" cannot be told apart in the keys of usd');
   }
-  const usual = typeof field.default === 'string' ? by.usd[field.default] : undefined;
-  if (usual !== undefined && !isRequired(schema, by.field) && !isSame(price(usual), plain)) {
+  const keys = enums
+    .map(({ values }) => values.map((value) => [value]))
+    .reduce((combined, next) => combined.flatMap((left) => next.map((right) => [...left, ...right])))
+    .map(tierKey);
+  for (const key of keys) {
+    if (!Object.hasOwn(by.usd, key)) throw new PricingRuleError(`pricing.by.usd: no price for ${JSON.stringify(key)}`);
+  }
+  for (const key of Object.keys(by.usd)) {
+    if (!keys.includes(key)) {
+      throw new PricingRuleError(`pricing.by.usd: ${names.join('/')} is never ${JSON.stringify(key)}`);
+    }
+  }
+  const usual = field === undefined ? proveDefaults(fields, enums, missing, schema) : enums[0]?.default;
+  const usualUsd = usual === undefined ? undefined : by.usd[usual];
+  const canBeAbsent = names.some((name) => !isRequired(schema, name));
+  if (usualUsd !== undefined && canBeAbsent && !isSame(price(usualUsd), plain)) {
     throw new PricingRuleError(
-      `pricing.usd: without ${by.field} it is ${JSON.stringify(field.default)}, which costs ${usual}`,
+      `pricing.usd: without ${names.join(' and ')} it is ${JSON.stringify(usual)}, which costs ${usualUsd}`,
     );
   }
   return Object.values(by.usd).map(price).reduce(largerOf, plain);
+}
+
+interface EnumField {
+  readonly values: readonly string[];
+  readonly default: string | undefined;
+}
+
+function enumOf(name: string, schema: Schema): EnumField {
+  const field = fieldOf('pricing.by', { field: name }, schema);
+  if (field.type !== 'string' || field.enum === undefined) {
+    throw new PricingRuleError(`pricing.by.field: ${name} is not an enum of strings`);
+  }
+  return {
+    values: field.enum.map(String),
+    default: typeof field.default === 'string' ? field.default : undefined,
+  };
+}
+
+/** @returns the key of the price without both fields; undefined: none of them can be absent. */
+function proveDefaults(
+  fields: readonly string[],
+  enums: readonly EnumField[],
+  missing: readonly string[] | undefined,
+  schema: Schema,
+): string | undefined {
+  if (missing === undefined) {
+    const optional = fields.find((name) => !isRequired(schema, name));
+    if (optional === undefined) return undefined;
+    throw new PricingRuleError(`pricing.by.default: ${optional} may be left out, so the values need a default`);
+  }
+  for (const [index, value] of missing.entries()) {
+    const known = enums[index];
+    if (known?.values.includes(value) !== true) {
+      throw new PricingRuleError(`pricing.by.default: ${JSON.stringify(value)} is no value of ${fields[index]}`);
+    }
+    if (known.default !== undefined && known.default !== value) {
+      throw new PricingRuleError(
+        `pricing.by.default: the inputSchema says ${JSON.stringify(known.default)}, not ${JSON.stringify(value)}`,
+      );
+    }
+  }
+  return tierKey(missing);
 }
 
 /** @returns the largest product of factors that could apply together. */

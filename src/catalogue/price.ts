@@ -1,15 +1,18 @@
 /**
  * What a task costs by its model's price rules (contract §7 "Money"): the price of a unit, times the quantity, times
- * every factor that applies; calculated exactly and rounded up once, to the micro. That the rules fit the model's
- * input schema is proven when its file is read (price-proof.ts).
+ * every factor that applies, at least the minimum; calculated exactly and rounded up once, to the micro or to the step
+ * of the price. That the rules fit the model's input schema is proven when its file is read (price-proof.ts).
  */
-import { ZERO, add, decimalOf, multiply, roundUpToMicroUsd, smallerOf } from '../domain/money.ts';
+import { USAGE_UNITS } from '@darkroom/api/tasks/pricing';
+import { ZERO, add, decimalOf, largerOf, multiply, roundUpToMicroUsd, smallerOf } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
+import type { ProviderUsage } from '../domain/provider-usage.ts';
 import { countCodePoints } from '../schema/code-points.ts';
 import type { ModelDefinition } from './definition.ts';
 
 export type Pricing = ModelDefinition['pricing'];
 type Factor = NonNullable<Pricing['factors']>[number];
+type Tiers = NonNullable<Pricing['by']>;
 type Input = Readonly<Record<string, unknown>>;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
@@ -45,7 +48,7 @@ export function quote(pricing: Pricing, input: Input): Quote {
   const quantity = requestedQuantity(pricing, input);
   const unitUsd = unitPrice(pricing, input);
   const factors = (pricing.factors ?? []).filter((factor) => applies(factor, input));
-  return { quantity, unitUsd, factors, costMicroUsd: costOf(quantity, unitUsd, factors) };
+  return { quantity, unitUsd, factors, costMicroUsd: costOf(pricing, quantity, unitUsd, factors) };
 }
 
 /** The worst-case cost in micro-USD, which is held when a task is accepted. */
@@ -54,42 +57,76 @@ export function worstCaseCost(pricing: Pricing, input: Input): bigint {
 }
 
 /**
- * The cost of what was delivered in micro-USD, which is captured: by count or by duration if the price depends on
- * that, and never more than the worst case.
+ * The cost of what was delivered in micro-USD, which is captured: by count, by duration or by the usage if the price
+ * depends on that, and never more than the worst case.
+ *
+ * @param usage what the provider reports; undefined: nothing.
  */
-export function actualCost(pricing: Pricing, input: Input, outputs: readonly DeliveredOutput[]): bigint {
+export function actualCost(
+  pricing: Pricing,
+  input: Input,
+  outputs: readonly DeliveredOutput[],
+  usage?: ProviderUsage,
+): bigint {
   const primary = outputs.filter(({ type }) => !DERIVED_TYPES.has(type));
   if (primary.length === 0) return 0n;
   const { quantity, unitUsd, factors } = quote(pricing, input);
-  return costOf(smallerOf(deliveredQuantity(pricing, input, primary, quantity), quantity), unitUsd, factors);
+  const delivered = isByUsage(pricing)
+    ? usedQuantity(pricing, input, usage, quantity)
+    : deliveredQuantity(pricing, input, primary, quantity);
+  return costOf(pricing, smallerOf(delivered, quantity), unitUsd, factors);
+}
+
+/** Whether the price depends on what the provider reports. */
+export function isByUsage({ unit }: Pricing): boolean {
+  return USAGE_UNITS.some((each) => each === unit);
 }
 
 /**
  * The cost of files that a provider finished and that were not inspected, in micro-USD: each is taken to be what was
  * requested. Never more than the worst case.
  */
-export function finishedCost(pricing: Pricing, input: Input, files: number): bigint {
-  return actualCost(
-    pricing,
-    input,
-    Array.from({ length: files }, () => ({ type: 'finished' })),
-  );
+export function finishedCost(pricing: Pricing, input: Input, files: number, usage?: ProviderUsage): bigint {
+  const finished = Array.from({ length: files }, () => ({ type: 'finished' }));
+  return actualCost(pricing, input, finished, usage);
 }
 
 /** The fields of the input that a price depends on. */
-export function pricedFields({ by, count, duration, text, factors = [] }: Pricing): ReadonlySet<string> {
-  const rules = [by, count, duration, text, ...factors].filter((rule) => rule !== undefined);
-  return new Set(rules.map(({ field }) => field));
+export function pricedFields({ by, hold, count, duration, text, factors = [] }: Pricing): ReadonlySet<string> {
+  const rules = [by, hold, count, duration, text, ...factors].filter((rule) => rule !== undefined);
+  const fields = [...rules.map(({ field }) => field), ...(by?.fields ?? [])];
+  return new Set(fields.filter((field) => field !== undefined));
 }
 
-function costOf(quantity: Decimal, unitUsd: Decimal, factors: readonly Factor[]): bigint {
-  return roundUpToMicroUsd(multiply(quantity, unitUsd, ...factors.map(({ factor }) => exact(factor))));
+function costOf(
+  { minimum = '0', rounding }: Pricing,
+  quantity: Decimal,
+  unitUsd: Decimal,
+  factors: readonly Factor[],
+): bigint {
+  const product = multiply(quantity, unitUsd, ...factors.map(({ factor }) => exact(factor)));
+  const microUsd = roundUpToMicroUsd(largerOf(product, exact(minimum)));
+  // A step is a whole number of micros, so rounding up in two steps is the same as in one.
+  const step = rounding === undefined ? 1n : roundUpToMicroUsd(exact(rounding.step));
+  return ((microUsd + step - 1n) / step) * step;
 }
 
 function unitPrice({ by, usd }: Pricing, input: Input): Decimal {
-  const value = by === undefined ? undefined : valueOf(input, by.field);
-  const isListed = by !== undefined && typeof value === 'string' && Object.hasOwn(by.usd, value);
-  return exact((isListed ? by.usd[value] : undefined) ?? usd);
+  const tier = by === undefined ? undefined : tierOf(by, input);
+  const isListed = by !== undefined && tier !== undefined && Object.hasOwn(by.usd, tier);
+  return exact((isListed ? by.usd[tier] : undefined) ?? usd);
+}
+
+/** The key of the price for an input; undefined: it has no value that could have one. */
+function tierOf({ field, fields = [], default: missing = [] }: Tiers, input: Input): string | undefined {
+  const values =
+    field === undefined ? fields.map((name, index) => valueOf(input, name) ?? missing[index]) : [valueOf(input, field)];
+  return values.every((value) => typeof value === 'string') ? tierKey(values) : undefined;
+}
+
+/** The key of a price by the values of its fields. */
+export function tierKey(values: readonly string[]): string {
+  return values.join('/');
 }
 
 function requestedQuantity(pricing: Pricing, input: Input): Decimal {
@@ -102,7 +139,32 @@ function requestedQuantity(pricing: Pricing, input: Input): Decimal {
       return characters(pricing, input);
     case 'task':
       return ONE;
+    case 'token':
+    case 'credit':
+      return multiply(heldOfOne(pricing, input), requestedSeconds(pricing, input), requestedCount(pricing, input));
   }
+}
+
+/** The most tokens or credits of one output. */
+function heldOfOne({ hold }: Pricing, input: Input): Decimal {
+  if (hold?.field === undefined) return exact(hold?.quantity ?? 0);
+  return number(input, { ...hold, field: hold.field });
+}
+
+/** @param held what a task is charged for without a report, unless the price says otherwise. */
+function usedQuantity(pricing: Pricing, input: Input, usage: ProviderUsage | undefined, held: Decimal): Decimal {
+  const used = reportedQuantity(pricing, usage);
+  if (used !== undefined) return used;
+  if (pricing.unreported === undefined) return held;
+  return multiply(exact(pricing.unreported), requestedSeconds(pricing, input), requestedCount(pricing, input));
+}
+
+function reportedQuantity({ unit }: Pricing, usage: ProviderUsage = {}): Decimal | undefined {
+  const { credits, totalTokens, inputTokens, outputTokens } = usage;
+  if (unit === 'credit') return credits === undefined ? undefined : exact(credits);
+  if (totalTokens !== undefined) return exact(totalTokens);
+  const parts = [inputTokens, outputTokens].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.map(exact).reduce(add);
 }
 
 function deliveredQuantity(
@@ -132,7 +194,7 @@ function characters({ text }: Pricing, input: Input): Decimal {
   return exact(countCodePoints(value));
 }
 
-function number(input: Input, { field, default: missing }: { field: string; default?: number }): Decimal {
+function number(input: Input, { field, default: missing }: { field: string; default?: number | undefined }): Decimal {
   const value = valueOf(input, field) ?? missing;
   const amount = typeof value === 'string' || typeof value === 'number' ? decimalOf(value) : undefined;
   if (amount === undefined) throw new Error(`the price depends on ${field}, which is not a number`);

@@ -6,7 +6,7 @@ import { unknownVariables } from '../config/unknown-variables.ts';
 import { accountCommands } from './admin/accounts.ts';
 import { createAdminProgram } from './admin/arguments.ts';
 import type { Group } from './admin/arguments.ts';
-import { ledgerCommands, usageCommand } from './admin/ledger.ts';
+import { ledgerCommands, marginsCommand, usageCommand } from './admin/ledger.ts';
 import { createRunner } from './admin/installation.ts';
 import { databaseCommands } from './admin/database.ts';
 import { failingItemsCommand } from './admin/failing-items.ts';
@@ -39,6 +39,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
   secretCommands(group('secrets', 'the keys that encrypt and sign, and their rotation'), run, environment);
   ledgerCommands(group('ledger', 'ledger entries and their verification'), run);
   usageCommand(program.command('usage'), run);
+  marginsCommand(program.command('margins'), run);
   const models = group('models', 'model files');
   modelCommands(models, environment);
   listCommand(models.command('providers'), run);

@@ -17,6 +17,7 @@ import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
 import { routeAt, routesOf } from './task-route.ts';
+import { workCostAt } from './work-cost.ts';
 
 /** The maximum number of runs of one task that are searched: each of them but the last has found nothing to do. */
 const MAX_RUNS = 10;
@@ -126,7 +127,8 @@ async function writeDown(
 ): Promise<EarlierWork> {
   const upstream =
     upstreamIndex === undefined ? await onlyRoute(context, task) : await routeAt(context, task, upstreamIndex);
-  await restoreGeneration(context.database, task.id, upstream, known, isDecided);
+  const cost = known.state === 'produced' ? workCostAt(upstream, known.files.length, {}) : {};
+  await restoreGeneration(context.database, task.id, upstream, known, isDecided, cost);
   context.logger.warn({ taskId: task.id, generation: known.state }, 'generation restored that the database had lost');
   // A concurrent attempt may have recorded more in the meantime.
   const written = await readGeneration(context.database, task.id);

@@ -13,6 +13,7 @@ import type { GenerationContext } from './context.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { routeAt, routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
+import { recordConsumption } from './work-cost.ts';
 
 /**
  * Within an attempt, which has 10 s (workflows/activity-options.ts), after the stop request.
@@ -44,7 +45,7 @@ export async function stopJob(
     context.logger.info({ taskId, upstream: upstreamName, outcome }, 'stop requested from the provider');
     // The settlement knows the files of a job if they are recorded.
     const isKnown = generation.state === 'produced';
-    const finishedFiles = isKnown ? undefined : await countFinished(route, jobId, outcome, signal);
+    const finishedFiles = isKnown ? undefined : await countFinished(context, route, jobId, outcome, signal);
     return {
       outcome,
       ...(billedMicroUsd === undefined ? {} : { billedUsd: formatUsd(billedMicroUsd) }),
@@ -82,17 +83,21 @@ async function lostJob(
  *   finished, or the number is not needed.
  */
 async function countFinished(
-  { definition, provider, request }: TaskRoute,
+  context: GenerationContext,
+  route: TaskRoute,
   jobId: string,
   outcome: CancelOutcome,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  const { definition, provider, request } = route;
   const { lateCancel = 'billed' } = definition.pricing;
   if (lateCancel === 'billed' || outcome === 'cancelled') return undefined;
   try {
     const pollSignal = AbortSignal.any([signal, AbortSignal.timeout(POLL_WITHIN_MS)]);
     const state = await provider.poll(request, jobId, { signal: pollSignal });
-    return state.kind === 'done' ? state.files.length : undefined;
+    if (state.kind !== 'done') return undefined;
+    await recordConsumption(context, route, state);
+    return state.files.length;
   } catch (error) {
     // It ended without a result.
     if (error instanceof ProviderFailure) return undefined;

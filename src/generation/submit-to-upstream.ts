@@ -26,6 +26,7 @@ import { stageInputs } from './stage-inputs.ts';
 import { WorkerStoppingError } from './stopped.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import type { TaskRoute } from './task-route.ts';
+import { isReported, recordConsumption, workCostAt } from './work-cost.ts';
 
 /**
  * How long to try to clear an intent, in milliseconds, even if the activity was cancelled: a remaining intent would
@@ -325,7 +326,8 @@ async function persistResult(
   }
   if (submission.files.length === 0) throw permanentFailure('no_output');
   const files = await stageFiles(context, attempt, task.id, submission.files, signal);
-  await persistWithRetry(signal, () => recordFiles(context.database, task, route, files));
+  const cost = workCostAt(route, files.length, submission);
+  await persistWithRetry(signal, () => recordFiles(context.database, task, route, files, cost));
   // A video's frames have to be made, which takes more than checking that the files exist.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
   return {
@@ -356,7 +358,10 @@ async function obstacleOf(
     const endsSearch = REASONS_OF_THE_WORK.includes(reason);
     return { kind: 'rejected', reason, fault, waitMs: retryAfterMs, rejectionsSoFar, endsSearch };
   }
-  if (error instanceof ProviderFailure) throw permanentFailure(error.reason, error.fault);
+  if (error instanceof ProviderFailure) {
+    await recordConsumption(context, route, error.consumption);
+    throw permanentFailure(error.reason, error.fault);
+  }
   // It is unknown whether the work was accepted.
   if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
   if (!route.provider.isSubmitRepeatable) throw permanentFailure('outcome_unknown');
@@ -389,9 +394,9 @@ async function recordRejectedSubmit(
   }
 }
 
-/** False for work that the upstream certainly did not accept, and for work that it reports as failed. */
+/** False for work that the upstream certainly did not accept, and for work that it reports as failed at no cost. */
 function mayBeBilled(error: unknown): boolean {
-  if (error instanceof ProviderFailure) return error.reason === 'no_output';
+  if (error instanceof ProviderFailure) return error.reason === 'no_output' || isReported(error.consumption);
   return !(error instanceof ProviderRejection);
 }
 

@@ -3,7 +3,7 @@
  * upstreams.
  */
 import { balanceOf, upstreamsOf } from '../catalogue/definition.ts';
-import type { Balance, ModelDefinition } from '../catalogue/definition.ts';
+import type { Balance, ModelDefinition, Upstream } from '../catalogue/definition.ts';
 import { withDefaults } from '../catalogue/input-defaults.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { GenerationRequest, Provider } from '../providers/provider.ts';
@@ -18,6 +18,8 @@ export interface TaskRoute extends UpstreamPosition {
   readonly definition: ModelDefinition;
   readonly provider: Provider;
   readonly request: GenerationRequest;
+  /** What its work costs if it does not say so. */
+  readonly costRule?: Upstream['cost'];
   /** Undefined: an embedded engine, which has no limits but those of the pool. */
   readonly gated: GatedUpstream | undefined;
   /** How the upstreams of the route are balanced. */
@@ -51,6 +53,7 @@ export async function routesOf(context: GenerationContext, task: WorkingTask): P
       upstreamName: name,
       upstreamIndex,
       label: upstream.id ?? upstreamIndex + 1,
+      costRule: upstream.cost,
       gated: isOurs ? undefined : { name, concurrency: concurrencyOf(upstream), isCounted: balance === 'least_busy' },
       balance,
       weight: upstream.weight ?? 1,

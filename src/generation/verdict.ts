@@ -1,9 +1,11 @@
 /** How a settlement ends a task: what a success costs, and what a failure does (src/tasks/lifecycle/settle.ts). */
-import { actualCost, finishedCost } from '../catalogue/price.ts';
+import { actualCost, finishedCost, isByUsage } from '../catalogue/price.ts';
+import type { Pricing } from '../catalogue/price.ts';
 import { parseUsd } from '../domain/money.ts';
 import { isTerminal } from '../domain/task-status.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Verdict } from '../tasks/lifecycle/settle.ts';
-import { readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { readGeneration, readGenerationUsage, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { SettleInput } from '../../workflows/contracts.ts';
 import type { GenerationContext } from './context.ts';
 import { isForAnotherRequest } from './earlier-work.ts';
@@ -20,8 +22,15 @@ export async function verdictOf(context: VerdictContext, input: SettleInput): Pr
   }
   const task = await readWorkingTask(context.database, input.taskId);
   const { pricing } = await context.definitions.read(task.definitionHash);
-  const capturedMicroUsd = isTerminal(task.status) ? 0n : actualCost(pricing, task.input, input.outputs);
+  if (isTerminal(task.status)) return { status: 'success', outputs: input.outputs, capturedMicroUsd: 0n };
+  const usage = await usageFor(context, pricing, input.taskId);
+  const capturedMicroUsd = actualCost(pricing, task.input, input.outputs, usage);
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
+}
+
+/** What was reported, if the price depends on it. */
+async function usageFor({ database }: VerdictContext, pricing: Pricing, taskId: TaskId) {
+  return isByUsage(pricing) ? readGenerationUsage(database, taskId) : undefined;
 }
 
 /** Whether the database has lost the task that the workflow is for, and has another under its key (docs/decisions/0037). */
@@ -35,14 +44,15 @@ async function isOfAnotherRequest(context: VerdictContext, { taskId, requestHash
  * all the same, what the model's `lateCancel` defines. Never more than was held (settle.ts).
  */
 async function cancelledVerdict(
-  { database, definitions }: VerdictContext,
+  context: VerdictContext,
   { taskId, status, reason, billedUsd, finishedFiles }: Extract<SettleInput, { status: 'fail' }>,
 ): Promise<Verdict> {
+  const { database, definitions } = context;
   const billed = billedUsd === undefined ? undefined : parseUsd(billedUsd);
   const asBilled: Verdict = {
     status,
     reason,
-    ...(billed === undefined ? {} : { capturedMicroUsd: billed, billedMicroUsd: billed }),
+    ...(billed === undefined ? {} : { capturedMicroUsd: billed, billedMicroUsd: billed, reportedMicroUsd: billed }),
   };
   const task = await readWorkingTask(database, taskId);
   if (isTerminal(task.status)) return asBilled;
@@ -55,7 +65,7 @@ async function cancelledVerdict(
   if (finished === undefined) return asBilled;
   if (lateCancel === 'free') return { ...asBilled, capturedMicroUsd: 0n };
   if (finished === 0) return asBilled;
-  const price = finishedCost(pricing, task.input, finished);
+  const price = finishedCost(pricing, task.input, finished, await usageFor(context, pricing, taskId));
   // The price of finished work covers what it cost, unless the provider reports otherwise.
-  return { status, reason, capturedMicroUsd: price, billedMicroUsd: billed ?? price };
+  return { ...asBilled, capturedMicroUsd: price, billedMicroUsd: billed ?? price };
 }

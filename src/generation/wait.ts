@@ -19,6 +19,7 @@ import { GenerationFailure, permanentFailure, unbilledFailure } from './failure.
 import { createPollPace } from './poll-pace.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
+import { recordConsumption, workCostAt } from './work-cost.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
@@ -98,7 +99,7 @@ async function waitForJob(
     if (answer.kind === 'done') {
       if (answer.files.length === 0) throw permanentFailure('no_output');
       const files = await stageFiles(context, attempt, task.id, answer.files, signal);
-      await recordFiles(context.database, task, route, files);
+      await recordFiles(context.database, task, route, files, workCostAt(route, files.length, answer));
       return files;
     }
     if (answer.kind === 'running') {
@@ -138,6 +139,7 @@ async function pollJob(
     return await route.provider.poll(route.request, jobId, { signal });
   } catch (error) {
     if (error instanceof ProviderFailure) {
+      await recordConsumption(context, route, error.consumption);
       throw error.isUnbilled ? unbilledFailure(error.reason, jobId) : permanentFailure(error.reason);
     }
     if (!(error instanceof ProviderUnreachable)) throw error;

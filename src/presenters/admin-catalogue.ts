@@ -2,6 +2,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Static } from 'typebox';
 import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
+import { lossesOf } from '../catalogue/losses.ts';
 import { definitionHash } from '../catalogue/definition.ts';
 import { isTextModel } from '../catalogue/text-definition.ts';
 
@@ -17,6 +18,7 @@ export function presentCatalogue(catalogue: Catalogue): Static<typeof AdminCatal
       routes: isTextModel(definition) ? [] : Object.keys(definition.routes),
       isRetired: !available.has(definition),
     })),
+    belowCost: lossesOf(catalogue.models).map(({ model, problem }) => ({ model, problem })),
     refused:
       rejected === undefined
         ? null

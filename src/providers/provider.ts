@@ -12,6 +12,7 @@ import type { Readable } from 'node:stream';
 import type { Modality } from '../catalogue/definition.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import type { InputFault } from '../domain/input-fault.ts';
+import type { Consumption } from '../domain/provider-usage.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 
@@ -21,15 +22,19 @@ export type ProducedFile =
   | { readonly from: 'file'; readonly path: string }
   | { readonly from: 'url'; readonly url: string };
 
+/** Finished work, with what its provider says that it consumed. */
+export interface FinishedWork extends Consumption {
+  readonly kind: 'done';
+  readonly files: readonly ProducedFile[];
+}
+
 /** The result of submitting: finished work, or a job to wait for. */
-export type Submission =
-  | { readonly kind: 'done'; readonly files: readonly ProducedFile[] }
-  | { readonly kind: 'job'; readonly jobId: string };
+export type Submission = FinishedWork | { readonly kind: 'job'; readonly jobId: string };
 
 /** The state of a polled job. `progress` is 0..1 if known. */
 export type JobState =
   | { readonly kind: 'running'; readonly progress?: number; readonly pollAfterMs?: number }
-  | { readonly kind: 'done'; readonly files: readonly ProducedFile[] };
+  | FinishedWork;
 
 /** The outcome of a request to cancel: `unsupported` if the protocol has no such call. */
 export type CancelOutcome = 'cancelled' | 'too_late' | 'unsupported';
@@ -215,11 +220,17 @@ export class ProviderFailure extends Error {
   readonly fault: InputFault | undefined;
   /** Whether the provider says that it does not bill the work. */
   readonly isUnbilled: boolean;
+  /** What the provider says that the work consumed all the same. */
+  readonly consumption: Consumption;
 
-  constructor(reason: FailureReason, options: { fault?: InputFault; isUnbilled?: boolean; cause?: unknown } = {}) {
+  constructor(
+    reason: FailureReason,
+    options: { fault?: InputFault; isUnbilled?: boolean; consumption?: Consumption; cause?: unknown } = {},
+  ) {
     super(`the provider failed: ${reason}`, { cause: options.cause });
     this.reason = reason;
     this.fault = options.fault;
     this.isUnbilled = options.isUnbilled === true;
+    this.consumption = { ...(this.isUnbilled ? { costMicroUsd: 0n } : {}), ...options.consumption };
   }
 }

@@ -97,6 +97,25 @@ describe('a catalogue that follows its files', () => {
     );
   });
 
+  it('warns of a model that sells below cost, whenever its file is read', async () => {
+    const costing = (usd: string): string => {
+      const cost = { pricing: { unit: 'image', usd: '0.02' } } as const;
+      const routes = { default: { upstreams: [{ protocol: 'embedded', model: 'scene', cost }] } };
+      return text({ name: 'a', routes, pricing: { unit: 'image', usd } });
+    };
+    const warnings = (): readonly string[] =>
+      logged.filter(({ msg }) => msg === 'model sells below cost').map(({ problem }) => String(problem));
+    await put('a.json', costing('0.01'));
+    await open();
+    assert.deepEqual(warnings(), ['routes.default.upstreams.0.cost: examples.0 costs 0.02 USD and is sold for 0.01']);
+
+    await put('a.json', costing('0.019'));
+    await waitFor('it is read again', () => warnings().length === 2);
+    await put('a.json', costing('0.02'));
+    await waitFor('it is read again', () => logged.filter(({ changed }) => changed !== undefined).length === 2);
+    assert.equal(warnings().length, 2);
+  });
+
   it('pins a new definition before it can be requested', async () => {
     let letPin = (): void => {};
     const gate = new Promise<void>((resolve) => {

@@ -215,3 +215,82 @@ describe('price rules that do not fit', () => {
     });
   }
 });
+
+describe('a price by usage', () => {
+  const tokens: Pricing = { unit: 'token', usd: '0.00004', hold: { quantity: 6_240 } };
+
+  it('is accepted with a bound', () => {
+    const fitting: Pricing[] = [
+      tokens,
+      { ...tokens, unreported: 6_240, minimum: '0.01', rounding: { mode: 'up', step: '0.000001' } },
+      { unit: 'credit', usd: '1', hold: { field: 'n', default: 4 }, count: { field: 'n', default: 1 } },
+      { unit: 'credit', usd: '1', hold: { quantity: 1 }, duration: { field: 'duration', default: 5 } },
+    ];
+    for (const pricing of fitting) assert.equal(problemOf(pricing), undefined, JSON.stringify(pricing));
+  });
+
+  it('is rejected without one, or with one that bounds nothing', () => {
+    const cases: readonly (readonly [Pricing, string])[] = [
+      [{ unit: 'token', usd: '1' }, 'pricing: a price by token needs hold'],
+      [{ ...tokens, hold: {} }, 'pricing.hold: it needs either quantity or field'],
+      [{ ...tokens, hold: { quantity: 1, field: 'n' } }, 'pricing.hold: it needs either quantity or field'],
+      [{ ...tokens, hold: { quantity: 1, default: 1 } }, 'pricing.hold.default: only a field has one'],
+      [{ ...tokens, hold: { field: 'seed' } }, 'pricing.hold.field: seed needs a minimum of 0 or more and a maximum'],
+      [{ ...tokens, hold: { field: 'n' } }, 'pricing.hold.default: n may be left out, so a default is needed'],
+      [{ ...tokens, unreported: 6_241 }, 'pricing.unreported: 6241 is above the 6240 of hold'],
+      [{ ...tokens, text: { field: 'text' } }, 'pricing.text: means nothing in a price by token'],
+      [{ unit: 'image', usd: '1', hold: { quantity: 1 } }, 'pricing.hold: means nothing in a price by image'],
+      [{ unit: 'task', usd: '1', unreported: 1 }, 'pricing.unreported: means nothing in a price by task'],
+    ];
+    for (const [pricing, problem] of cases) assert.equal(problemOf(pricing), problem);
+  });
+
+  it('is rejected above the highest price of a task, by its quantity, minimum or step', () => {
+    const above = 'pricing: a task could cost 1000000.0001 USD, above 1000000';
+    assert.equal(problemOf({ unit: 'token', usd: '0.0001', hold: { quantity: 1_000_000_000 } }), undefined);
+    assert.match(
+      problemOf({ unit: 'token', usd: '0.0100', hold: { quantity: 1_000_000_000 } }) ?? '',
+      /^pricing: a task could cost 10000000 USD, above 1000000$/,
+    );
+    assert.equal(problemOf({ unit: 'credit', usd: '0.0001', hold: { quantity: 1e9 }, minimum: '1' }), undefined);
+    assert.equal(problemOf({ unit: 'credit', usd: '1000000.0001', hold: { quantity: 1 } }), above);
+    assert.equal(
+      problemOf({ unit: 'task', usd: '1', rounding: { mode: 'up', step: '0.000000' } }),
+      'pricing.rounding.step: it is 0',
+    );
+  });
+});
+
+describe('a price by two fields', () => {
+  const usd = { '1k/6': '1', '1k/10': '2', '2k/6': '3', '2k/10': '4' };
+  const by = { fields: ['resolution', 'length'], default: ['2k', '6'], usd };
+
+  it('is accepted if every pair has a price, and the base price is that of the defaults', () => {
+    assert.equal(problemOf({ unit: 'task', usd: '3', by }), undefined);
+  });
+
+  it('is rejected if a pair has none, or cannot occur, or if a default is not what the schema says', () => {
+    const without = Object.fromEntries(Object.entries(usd).filter(([key]) => key !== '1k/10'));
+    const cases: readonly (readonly [Pricing['by'], string])[] = [
+      [{ ...by, usd: without }, 'pricing.by.usd: no price for "1k/10"'],
+      [{ ...by, usd: { ...usd, '4k/6': '9' } }, 'pricing.by.usd: resolution/length is never "4k/6"'],
+      [{ fields: by.fields, usd }, 'pricing.by.default: resolution may be left out, so the values need a default'],
+      [{ ...by, default: ['1k', '6'] }, 'pricing.by.default: the inputSchema says "2k", not "1k"'],
+      [{ ...by, default: ['2k', '7'] }, 'pricing.by.default: "7" is no value of length'],
+      [{ ...by, field: 'resolution' }, 'pricing.by: it needs either field or fields'],
+      [{ usd }, 'pricing.by: it needs either field or fields'],
+      [{ ...by, fields: ['resolution', 'n'] }, 'pricing.by.field: n is not an enum of strings'],
+      [
+        { field: 'length', default: ['6', '6'], usd: { '6': '3', '10': '3' } },
+        'pricing.by.default: only fields have one; without the field, usd is the price',
+      ],
+    ];
+    for (const [tiers, problem] of cases) {
+      assert.equal(problemOf({ unit: 'task', usd: '3', ...(tiers === undefined ? {} : { by: tiers }) }), problem);
+    }
+    assert.equal(
+      problemOf({ unit: 'task', usd: '1', by }),
+      'pricing.usd: without resolution and length it is "2k/6", which costs 3',
+    );
+  });
+});

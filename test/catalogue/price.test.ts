@@ -255,3 +255,102 @@ describe('every price', () => {
     );
   });
 });
+
+describe('a price by usage', () => {
+  const tokens: Pricing = { unit: 'token', usd: '0.00004', hold: { quantity: 1_000 } };
+
+  it('holds the worst case, and captures what the provider reports, never more', () => {
+    assert.equal(worstCaseCost(tokens, {}), 40_000n);
+    assert.equal(actualCost(tokens, {}, images(1), { totalTokens: 272 }), 10_880n);
+    assert.equal(actualCost(tokens, {}, images(1), { totalTokens: 1_000 }), 40_000n);
+    assert.equal(actualCost(tokens, {}, images(1), { totalTokens: 1_001 }), 40_000n);
+    assert.equal(actualCost(tokens, {}, images(1), { totalTokens: 0 }), 0n);
+  });
+
+  it('counts input and output tokens where there is no total', () => {
+    assert.equal(actualCost(tokens, {}, images(1), { inputTokens: 100, outputTokens: 200 }), 12_000n);
+    assert.equal(actualCost(tokens, {}, images(1), { inputTokens: 1, outputTokens: 2, totalTokens: 5 }), 200n);
+    assert.equal(actualCost(tokens, {}, images(1), { outputTokens: 200 }), 8_000n);
+  });
+
+  it('is the hold without a report of this unit, or else what the price says', () => {
+    const unreported: Pricing = { ...tokens, unreported: 250, count: { field: 'n', default: 1 } };
+
+    assert.equal(actualCost(tokens, {}, images(1)), 40_000n);
+    assert.equal(actualCost(tokens, {}, images(1), { credits: 3 }), 40_000n);
+    assert.equal(actualCost(unreported, { n: 2 }, images(2)), 20_000n);
+    assert.equal(actualCost({ ...tokens, unreported: 1_000 }, {}, images(1)), 40_000n);
+  });
+
+  it('multiplies the hold by outputs and seconds, and not the usage, which is of the whole task', () => {
+    const credits: Pricing = {
+      unit: 'credit',
+      usd: '0.01',
+      hold: { field: 'credits', default: 5 },
+      count: { field: 'n', default: 1 },
+      duration: { field: 'duration', default: 4 },
+    };
+
+    assert.equal(worstCaseCost(credits, {}), 200_000n);
+    assert.equal(worstCaseCost(credits, { credits: 2, n: 3, duration: 10 }), 600_000n);
+    assert.equal(actualCost(credits, { n: 3 }, images(3), { credits: 7.5 }), 75_000n);
+  });
+
+  it('is zero if nothing was delivered', () => {
+    assert.equal(actualCost({ ...tokens, minimum: '1' }, {}, [], { totalTokens: 10 }), 0n);
+  });
+
+  it('never exceeds the worst case, whatever is reported', () => {
+    const quantity = fc.double({ min: 0, max: 1e12, noNaN: true });
+    const pricing: Pricing = { ...tokens, minimum: '0.02', rounding: { mode: 'up', step: '0.003' } };
+    fc.assert(
+      fc.property(quantity, (totalTokens) => {
+        const cost = actualCost(pricing, {}, images(1), { totalTokens });
+        assert.ok(cost <= worstCaseCost(pricing, {}) && cost % 3_000n === 0n && cost >= 20_000n);
+      }),
+    );
+  });
+});
+
+describe('minimum and rounding', () => {
+  const each = (usd: string, rest: Partial<Pricing> = {}): bigint => worstCaseCost({ unit: 'image', usd, ...rest }, {});
+
+  it('round up once, to the micro unless there is a step', () => {
+    assert.equal(each('0.0000005'), 1n);
+    assert.equal(each('0.0000010000001'), 2n);
+    assert.equal(each('0.0000005', { rounding: { mode: 'up', step: '0.000001' } }), 1n);
+    assert.equal(each('0.0100000000001', { rounding: { mode: 'up', step: '0.01' } }), 20_000n);
+    assert.equal(each('0.02', { rounding: { mode: 'up', step: '0.01' } }), 20_000n);
+    assert.equal(each('0', { rounding: { mode: 'up', step: '0.01' } }), 0n);
+  });
+
+  it('apply in this order', () => {
+    assert.equal(each('0.001', { minimum: '0.015' }), 15_000n);
+    assert.equal(each('0.001', { minimum: '0.015', rounding: { mode: 'up', step: '0.01' } }), 20_000n);
+    assert.equal(each('0.03', { minimum: '0.015' }), 30_000n);
+  });
+});
+
+describe('a price by two fields', () => {
+  const pricing: Pricing = {
+    unit: 'image',
+    usd: '0.01',
+    by: {
+      fields: ['quality', 'size'],
+      default: ['low', '1K'],
+      usd: { 'low/1K': '0.01', 'low/2K': '0.02', 'high/1K': '0.04', 'high/2K': '0.08' },
+    },
+  };
+
+  it('is that of both values, each with its default', () => {
+    assert.equal(worstCaseCost(pricing, {}), 10_000n);
+    assert.equal(worstCaseCost(pricing, { quality: 'high' }), 40_000n);
+    assert.equal(worstCaseCost(pricing, { size: '2K' }), 20_000n);
+    assert.equal(worstCaseCost(pricing, { quality: 'high', size: '2K' }), 80_000n);
+  });
+
+  it('is the base price for anything else', () => {
+    assert.equal(worstCaseCost(pricing, { quality: 'constructor' }), 10_000n);
+    assert.equal(worstCaseCost(pricing, { quality: 7, size: '2K' }), 10_000n);
+  });
+});

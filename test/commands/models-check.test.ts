@@ -17,6 +17,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 interface Checked {
   readonly files: number;
   readonly models: readonly string[];
+  readonly belowCost: readonly unknown[];
   readonly problems: readonly { readonly file: string; readonly problem: string }[];
 }
 
@@ -49,6 +50,23 @@ describe('admin models check', () => {
     assert.equal(first?.file, path.join(directory, 'a.json'));
     assert.equal(first?.problem, 'invalid model file: typicalSeconds: minimum: got -1, want 0');
     assert.match(second?.problem ?? '', /^name: .*scene\.json has darkroom\/scene already$/);
+  });
+
+  it('warns of a model that sells below cost, and accepts it', async () => {
+    const cost = { pricing: { unit: 'image', usd: '0.02' } } as const;
+    const upstreams = [{ protocol: 'embedded', model: 'scene', cost }];
+    const costly = definition({ routes: { default: { upstreams } }, pricing: { unit: 'image', usd: '0.01' } });
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(costly));
+
+    const { code, report, stderr } = await check(directory);
+
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(report.belowCost, [
+      {
+        model: 'acme/images',
+        problem: 'routes.default.upstreams.0.cost: examples.0 costs 0.02 USD and is sold for 0.01',
+      },
+    ]);
   });
 
   it('reports every problem of a file by its member, not only the first', async () => {

@@ -107,6 +107,17 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
     assert.deepEqual([rejected, failed], [undefined, undefined]);
   });
 
+  it('is recorded when the upstream reports what it consumed although it failed', async () => {
+    const consumption = { costMicroUsd: 5n };
+    const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error', { consumption })));
+    const [row] = await room.rows(
+      'SELECT cost_micro_usd AS cost, cost_source AS source FROM generations WHERE cost_micro_usd = 5',
+    );
+
+    assert.deepEqual(placeOf(failed), taken);
+    assert.deepEqual(row, { cost: 5n, source: 'reported' });
+  });
+
   it('is not recorded for an engine of our own, which sends no bill', async () => {
     const ours = await submitted(() => Promise.reject(new ProviderFailure('no_output')), true);
 

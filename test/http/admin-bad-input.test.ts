@@ -235,6 +235,8 @@ describe('an invalid query', () => {
       `/admin/accounts/${accountId}/ledger?cursor=x`,
       `/admin/accounts/${accountId}/usage?groupBy=week`,
       `/admin/accounts/${accountId}/usage?from=yesterday`,
+      '/admin/margins?groupBy=week',
+      '/admin/margins?format=xml',
     ]) {
       const { status, body } = await admin.ask('GET', path);
       assert.equal(status, 400, path);
@@ -244,6 +246,7 @@ describe('an invalid query', () => {
     for (const [path, from, to] of [
       [`/admin/accounts/${accountId}/usage?${days}`, '2026-11-02', '2026-11-01'],
       [`/admin/costs?${days}`, '2026-11-02', '2026-11-01'],
+      [`/admin/margins?${days}`, '2026-11-02', '2026-11-01'],
       [`/admin/accounts/${accountId}/ledger?from=2&to=1`, '2', '1'],
     ] as const) {
       const { status, body } = await admin.ask('GET', path);

@@ -60,6 +60,7 @@ const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminAdjust: async () => ({ ...ofAccount, body: { usd: '-1.5', reason: 'a test' } }),
   adminListLedger: async () => ({ ...ofAccount, query: 'size=1&kind=topup' }),
   adminGetUsage: async () => ({ ...ofAccount, query: 'groupBy=model' }),
+  adminGetMargins: async () => ({ query: 'groupBy=model,upstream' }),
   adminCreateKey: async () => ({ ...ofAccount, body: { name: 'made by an operator', scopes: ['tasks:read'] } }),
   adminListRepairs: async () => ({ query: 'size=1&kind=settled,callback' }),
   adminSetProvider: async () => ({ params: { provider: 'runway' }, body: { credential: 'a-key' } }),

@@ -26,6 +26,11 @@ async function newTask({ client }: TestAccount): Promise<TaskId> {
 describe('the service', () => {
   it('is shown with its models, queues and upstreams, and leads to a task', async () => {
     const { database } = pages.darkroom.testDatabase;
+    await database.query({
+      name: 'test_cost',
+      text: `INSERT INTO task_costs (task_id, account_id, model, upstream, cost_micro_usd, source, captured_micro_usd)
+             VALUES ('tk-1', 'acc_1', 'acme/images', 'one', 20000, 'reported', 10000)`,
+    });
     await pauseUpstream(database, 'slow', 600_000);
     for (let failure = 0; failure < 5; failure++) await countUpstreamFailure(database, 'broken');
     const owner = await pages.darkroom.createAccount();
@@ -43,6 +48,10 @@ describe('the service', () => {
       await page.getByText('1 with an open circuit breaker, 1 in cooldown, 1 drained.').waitFor();
       await page.getByRole('button', { name: 'Resume capped' }).click();
       await page.getByRole('row', { name: /^capped healthy / }).waitFor();
+      await page.getByText('1 row is sold below cost.').waitFor();
+      await page.getByRole('row', { name: /^acme\/images 1 \$0\.01 \$0\.02 −\$0\.01 1 0$/ }).waitFor();
+      await page.getByLabel('Group by').selectOption('upstream');
+      await page.getByRole('row', { name: /^one 1 / }).waitFor();
       await page.getByRole('button', { name: 'Show models' }).click();
       await page.getByRole('cell', { name: 'darkroom/scene', exact: true }).waitFor();
       await expectAccessible(page);

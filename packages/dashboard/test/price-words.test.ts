@@ -21,4 +21,40 @@ describe('a price in words', () => {
       '$0.05 in, $0.20 out per million tokens',
     );
   });
+
+  it('names what is held for a price by usage, its minimum and its rounding', () => {
+    assert.deepEqual(
+      priceWords({
+        unit: 'token',
+        usd: '0.00004',
+        hold: { quantity: 6240 },
+        count: { field: 'n', default: 1 },
+        unreported: 1056,
+        minimum: '0.01',
+        rounding: { mode: 'up', step: '0.001' },
+      }),
+      {
+        short: '$40.00 per million tokens',
+        lines: [
+          '$40.00 per million tokens',
+          'at most 6,240 tokens per output, which are held',
+          '1,056 tokens per output if the provider reports no usage',
+          'at least $0.01 per task',
+          'rounded up to a multiple of $0.001',
+        ],
+      },
+    );
+    assert.deepEqual(priceWords({ unit: 'credit', usd: '0.01', hold: { field: 'budget', default: 1 } }).lines, [
+      '$0.01 per credit',
+      'at most “budget” per output, which is held, default 1 credit',
+    ]);
+  });
+
+  it('names both values of a price by two fields', () => {
+    const by = { fields: ['quality', 'size'], usd: { 'low/1K': '0.01', 'high/1K': '0.04' } };
+    assert.deepEqual(priceWords({ unit: 'image', usd: '0.01', by }), {
+      short: 'from $0.01 per image',
+      lines: ['$0.01 per image, quality / size low / 1K', '$0.04 per image, quality / size high / 1K'],
+    });
+  });
 });

@@ -1,9 +1,12 @@
 /** `admin ledger` and `admin usage`: ledger entries, their sums, and the check that everything adds up. */
+import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
 import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
 import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
+import { readMargins } from '../../billing/task-costs.ts';
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
 import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
+import { presentMargins } from '../../presenters/margins.ts';
 import { presentOperatorCosts } from '../../presenters/admin.ts';
 import { UNKNOWN_CURSOR } from '../../domain/unknown-cursor.ts';
 import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
@@ -72,6 +75,23 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
       onInstallation(async ({ database }, { from, to }) => {
         const days = readUsageQuery({ from, to });
         return presentOperatorCosts(days, await readOperatorCosts(database, days));
+      }),
+    );
+}
+
+export function marginsCommand(command: Group, onInstallation: OnInstallation): void {
+  command
+    .summary('costs and margins of tasks')
+    .description(
+      'report what was captured for tasks, what they cost the operator, and the margin; a negative margin is a loss',
+    )
+    .option(...FROM)
+    .option(...TO)
+    .addOption(listOption('--group-by <groups...>', 'default: model', MARGIN_GROUPS))
+    .action(
+      onInstallation(async ({ database }, { from, to, groupBy }) => {
+        const query = { ...readUsageQuery({ from, to }), groupBy: groupBy ?? (['model'] as const) };
+        return presentMargins(query, await readMargins(database, query));
       }),
     );
 }

@@ -48,6 +48,7 @@ export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, print: 
 async function checkModelDirectory(directory: string, isJson: boolean): Promise<void> {
   // Here and not above: they take as long to load as the rest of `admin` together, and only this command needs them.
   const { createModelReader } = await import('../../catalogue/load-models.ts');
+  const { lossesOf } = await import('../../catalogue/losses.ts');
   const { PROTOCOLS } = await import('../../providers/protocols.ts');
   const [embedded, own] = [packageFile('models'), path.resolve(directory)];
   const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));
@@ -58,6 +59,7 @@ async function checkModelDirectory(directory: string, isJson: boolean): Promise<
       folder: own,
       files: [...texts.keys()].filter((file) => file.startsWith(own + path.sep) && !isProviderFile(file)).length,
       models: definitions.map(({ name }) => name).sort(),
+      belowCost: lossesOf(definitions).map(({ model, problem }) => ({ model, problem })),
       problems: problems.map(({ file, problem }) => ({ file, problem })),
     },
     isJson,

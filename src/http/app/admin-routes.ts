@@ -6,6 +6,7 @@ import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
 import { adminAccountRoutes } from '../routes/admin-accounts.ts';
 import { adminLedgerRoutes } from '../routes/admin-ledger.ts';
+import { adminMarginRoutes } from '../routes/admin-margins.ts';
 import { adminKeyRoutes } from '../routes/admin-keys.ts';
 import { adminOperationRoutes } from '../routes/admin-operations.ts';
 import { adminProviderRoutes } from '../routes/admin-providers.ts';
@@ -22,6 +23,7 @@ export function adminRoutes(
   const routes = [
     ...adminAccountRoutes(http),
     ...adminLedgerRoutes(http),
+    ...adminMarginRoutes(http),
     ...adminKeyRoutes(http),
     ...adminServiceRoutes(http),
     ...adminProviderRoutes(http),

@@ -13,11 +13,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { withMediaInline } from '../inline-media.ts';
+import { consumptionOf } from '../consumption.ts';
 import { textAt, valueAt } from '../json-answer.ts';
 import { filesIn } from '../output-files.ts';
 import { ProviderUnknown } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
-import type { GenerationRequest, ProducedFile, Provider, ProviderCall } from '../provider.ts';
+import type { FinishedWork, GenerationRequest, Provider, ProviderCall } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 
@@ -43,7 +44,7 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
       .catch(() => undefined);
   };
 
-  const predict = async (request: GenerationRequest, call: ProviderCall): Promise<readonly ProducedFile[]> => {
+  const predict = async (request: GenerationRequest, call: ProviderCall): Promise<FinishedWork> => {
     const input = { ...(await withMediaInline(request)), ...request.upstream.parameters };
     for (;;) {
       const json = await calls.submit(request, call, {
@@ -56,7 +57,11 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
       });
       switch (textAt(json, 'status')) {
         case 'succeeded':
-          return filesIn(valueAt(json, 'output'));
+          return {
+            kind: 'done',
+            files: filesIn(valueAt(json, 'output')),
+            ...consumptionOf({ usage: { seconds: valueAt(json, 'metrics', 'predict_time') } }),
+          };
         case 'failed':
           throw new ProviderFailure(failureReason(textAt(json, 'error')));
         // Cancelled by another client of the container; our own cancellation never gets here.
@@ -82,9 +87,9 @@ export function createCogProvider(deps: HttpProviderDeps): Provider {
 
     async submit(request, call) {
       try {
-        const files = await predict(request, call);
-        if (files.length === 0) throw new ProviderFailure('no_output');
-        return { kind: 'done', files };
+        const done = await predict(request, call);
+        if (done.files.length === 0) throw new ProviderFailure('no_output');
+        return done;
       } catch (error) {
         if (!call.signal.aborted || error instanceof ProviderRejection) throw error;
         // Older containers do not detect that the connection has ended.

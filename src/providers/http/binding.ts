@@ -12,6 +12,7 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { USAGE_NAMES } from '../../domain/provider-usage.ts';
 import { HookSchema } from '../hooks/hook-rules.ts';
 import type { UpstreamBinding } from '../provider.ts';
 import { AuthSchema } from './auth/auth.ts';
@@ -176,6 +177,14 @@ export const HttpBindingSchema = Type.Object(
       'The files: URLs, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the response itself is the file, ' +
         'of `result` or of a submit without jobs.',
     ),
+    usage: Type.Optional(
+      expression(
+        'Of the answer with the outputs, or of a failed job: what the work consumed, an object with numbers; its members are ' +
+          USAGE_NAMES.map((name) => `\`${name}\``).join(', ') +
+          '.',
+      ),
+    ),
+    cost: Type.Optional(expression('Of the same answer: what the work costs, in USD.')),
     reason: Type.Optional(
       expression(
         'Of a failed job: one of the closed list. Default: `provider_error`. Without jobs: of an answer without outputs.',

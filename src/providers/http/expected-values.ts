@@ -1,5 +1,7 @@
 /** What each expression of a binding has to give, in words, for the author of a model file. */
+import { USAGE_NAMES } from '../../domain/provider-usage.ts';
 import type { HostScope } from './hosts.ts';
+import { isUsage, microUsdOf } from '../consumption.ts';
 import { retryAfterMsOf } from '../retry-hints.ts';
 import {
   OUTCOMES,
@@ -9,7 +11,6 @@ import {
   filesOf,
   headerOf,
   jobIdOf,
-  microUsdOf,
   outcomeOf,
   progressOf,
   reasonOf,
@@ -56,6 +57,8 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   'poll.retryAfter': retryAfter,
   'result.path': address,
   outputs: needed('web addresses, data: URLs or { "base64": … }', (value) => filesOf(value).length > 0),
+  usage: optional(`an object with numbers, from ${listed(USAGE_NAMES)}`, isUsage),
+  cost: optional('an amount in USD', (value) => microUsdOf(value) !== undefined),
   reason,
   'cancel.path': address,
   'cancel.outcome': optional(listed(OUTCOMES), (value) => outcomeOf(value) !== undefined),

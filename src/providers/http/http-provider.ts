@@ -7,6 +7,7 @@
 import { createAccess } from './auth/access.ts';
 import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
+import { consumptionOf, microUsdOf } from '../consumption.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
@@ -18,7 +19,7 @@ import { createModelFile } from './model-file.ts';
 import type { ExpressionContext } from './model-file.ts';
 import { bindSubmit, fieldsWithFiles, scopeOf, uploadFiles } from './submit-request.ts';
 import { submitReads } from './validate-binding.ts';
-import { addressOf, filesOf, jobIdOf, microUsdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
+import { addressOf, filesOf, jobIdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
 
 /** A job that the upstream no longer knows. */
 const GONE: readonly number[] = [404, 410];
@@ -69,9 +70,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     request: GenerationRequest,
     jobId: string,
     call: ProviderCall,
-    { result, ...http }: WithResult,
+    http: WithResult,
     polled: unknown,
   ): Promise<ExpressionContext> => {
+    const { result } = http;
     const { path } = await file.read(request, { path: result.path }, { jobId, document: polled }, 'result');
     const { status, json } = await query(request, call, path, {
       method: 'GET',
@@ -85,13 +87,27 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   const failureOf = async (request: GenerationRequest, http: Failing, context: ExpressionContext) => {
     const values = await file.read(request, { reason: http.reason, unbilled: http.unbilled }, context);
-    return new ProviderFailure(reasonOf(values.reason) ?? 'provider_error', { isUnbilled: values.unbilled === true });
+    const consumption = await consumed(request, http, context);
+    const isUnbilled = values.unbilled === true;
+    return new ProviderFailure(reasonOf(values.reason) ?? 'provider_error', { isUnbilled, consumption });
   };
 
-  const outputsOf = async (request: GenerationRequest, { outputs }: HttpBinding, context: ExpressionContext) => {
-    const files = filesOf((await file.read(request, { outputs }, context)).outputs);
-    if (files.length === 0) throw new ProviderFailure('no_output');
-    return files;
+  /** Read apart from the outputs: an expression that does not end would end theirs too. */
+  const consumed = async (request: GenerationRequest, { usage, cost }: Failing, context: ExpressionContext) => {
+    const { taskId, upstream } = request;
+    return consumptionOf(await file.read(request, { usage, cost }, context), (member) =>
+      deps.logger.warn(
+        { taskId, protocol: 'http', model: upstream.model, place: member },
+        'usage or cost of the provider cannot be used',
+      ),
+    );
+  };
+
+  const doneWith = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
+    const files = filesOf((await file.read(request, { outputs: http.outputs }, context)).outputs);
+    const consumption = await consumed(request, http, context);
+    if (files.length === 0) throw new ProviderFailure('no_output', { consumption });
+    return { kind: 'done' as const, files, ...consumption };
   };
 
   const poll = async (request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState> => {
@@ -106,11 +122,12 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         return running(progress, Math.max(retryAfterMs ?? 0, (http.poll.everySeconds ?? 0) * 1_000));
       case 'done': {
         const { result } = http;
-        if (result === undefined) return { kind: 'done', files: await outputsOf(request, http, context) };
-        if (isBody(http))
-          return { kind: 'done', files: await resultFile(request, jobId, result.path, context.document) };
-        const last = await fetchResult(request, jobId, call, { ...http, result }, context.document);
-        return { kind: 'done', files: await outputsOf(request, http, last) };
+        if (result === undefined) return doneWith(request, http, context);
+        if (isBody(http)) {
+          const files = await resultFile(request, jobId, result.path, context.document);
+          return { kind: 'done', files, ...(await consumed(request, http, context)) };
+        }
+        return doneWith(request, http, await fetchResult(request, jobId, call, { ...http, result }, context.document));
       }
     }
   };
@@ -191,8 +208,10 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     // Such a response has no state: the same expression states why there are no outputs.
     const { reason } = await file.read(request, { reason: http.reason }, context);
     const known = reasonOf(reason);
-    if (known !== undefined) throw new ProviderFailure(known);
-    return { kind: 'done', files: await outputsOf(request, http, context) };
+    if (known !== undefined) {
+      throw new ProviderFailure(known, { consumption: await consumed(request, http, context) });
+    }
+    return doneWith(request, http, context);
   };
 
   /** How long a response asks us to wait, as the model file reads it. */
@@ -230,7 +249,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 }
 
 /** How a binding reads a failed job. */
-type Failing = Pick<HttpBinding, 'reason' | 'unbilled'>;
+type Failing = Pick<HttpBinding, 'reason' | 'unbilled' | 'usage' | 'cost'>;
 
 type WithResult = HttpBinding & { readonly result: NonNullable<HttpBinding['result']> };
 

@@ -134,10 +134,13 @@ function findMediaProblems({ media = {}, upload, submit }: HttpBinding): readonl
   ];
 }
 
-function findOutputProblem({ outputs, poll, result }: HttpBinding): string | undefined {
-  return outputs.trim() === BODY_OUTPUT && poll !== undefined && result === undefined
-    ? 'outputs: $body is the response of result, or of a submit without jobs'
-    : undefined;
+function findOutputProblem({ outputs, poll, result, usage, cost }: HttpBinding): string | undefined {
+  if (outputs.trim() !== BODY_OUTPUT) return undefined;
+  if (poll === undefined) {
+    const unread = usage === undefined ? 'cost' : 'usage';
+    return (usage ?? cost) === undefined ? undefined : `${unread}: the response to the submit is a file`;
+  }
+  return result === undefined ? 'outputs: $body is the response of result, or of a submit without jobs' : undefined;
 }
 
 /** A provider calls only the address that it was sent. */
@@ -157,7 +160,7 @@ function findCallProblem(binding: HttpBinding): string | undefined {
 
 /** Every expression of a binding with its position; undefined where a file has none. */
 export function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {
-  const { submit, upload, jobId, poll, result, outputs, reason, unbilled, cancel } = binding;
+  const { submit, upload, jobId, poll, result, outputs, usage, cost, reason, unbilled, cancel } = binding;
   return [
     ['submit.path', submit.path],
     ['submit.body', submit.body],
@@ -181,6 +184,8 @@ export function expressionsOf(binding: HttpBinding): readonly (readonly [string,
     ['poll.retryAfter', poll?.retryAfter],
     ['result.path', result?.path],
     ['outputs', outputs],
+    ['usage', usage],
+    ['cost', cost],
     ['reason', reason],
     ['unbilled', unbilled],
     ['cancel.path', cancel?.path],

@@ -3,7 +3,6 @@
  * of any type; a value that is not exactly of the expected form counts as absent.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { decimalOf, roundUpToMicroUsd } from '../../domain/money.ts';
 import { isWebAddress, jobIdAt, textAt } from '../json-answer.ts';
 import { filesIn, filesOfBase64 } from '../output-files.ts';
 import type { CancelOutcome, ProducedFile } from '../provider.ts';
@@ -24,8 +23,6 @@ export const REASONS: readonly FailureReason[] = [
 export const STATES = ['running', 'done', 'failed'] as const;
 export const OUTCOMES: readonly CancelOutcome[] = ['cancelled', 'too_late', 'unsupported'];
 const MAX_PATH_LENGTH = 4_096;
-/** The highest cost that is believed: 100,000 USD. No job costs more, so a larger value must be in another unit. */
-const MAX_COST_MICRO_USD = 100_000_000_000n;
 
 export type JobStateWord = (typeof STATES)[number];
 
@@ -85,12 +82,4 @@ export function filesOf(value: unknown): readonly ProducedFile[] {
     if (base64 !== undefined) return filesOfBase64(base64);
     return typeof item === 'string' && (isWebAddress(item) || item.startsWith('data:')) ? filesIn(item) : [];
   });
-}
-
-/** USD, as a number or a decimal text, in micros. */
-export function microUsdOf(value: unknown): bigint | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  const decimal = decimalOf(value);
-  const microUsd = decimal === undefined ? undefined : roundUpToMicroUsd(decimal);
-  return microUsd !== undefined && microUsd <= MAX_COST_MICRO_USD ? microUsd : undefined;
 }

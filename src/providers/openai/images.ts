@@ -6,7 +6,9 @@
  * defines which.
  */
 import { extensionFor } from '@darkroom/media/media-types';
-import { isWebAddress, listAt, textAt } from '../json-answer.ts';
+import type { Consumption } from '../../domain/provider-usage.ts';
+import { consumptionOf } from '../consumption.ts';
+import { isWebAddress, listAt, textAt, valueAt } from '../json-answer.ts';
 import { filesOfBase64 } from '../output-files.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, InputFile, ProducedFile, Provider } from '../provider.ts';
@@ -30,7 +32,7 @@ export function createImages(calls: UpstreamCalls, { alwaysEdits }: { readonly a
       const json = await calls.submit(request, call, { ...exchange, isSynchronous: true, rejectionReason });
       const files = listAt(json, 'data').flatMap(fileOf);
       if (files.length === 0) throw new ProviderFailure('no_output');
-      return { kind: 'done', files };
+      return { kind: 'done', files, ...tokensOf(json) };
     },
   };
 }
@@ -55,6 +57,16 @@ function imageParts(media: ReadonlyMap<string, InputFile>): readonly FormPart[] 
     ...images.map(([, file], index) => ({ name, file, fileName: `image-${index}.${extensionFor(file.mimeType)}` })),
     ...masks.map(([, file]) => ({ name: 'mask', file, fileName: `mask.${extensionFor(file.mimeType)}` })),
   ];
+}
+
+/** "usage", which only some models have. */
+function tokensOf(json: unknown): Consumption {
+  const usage = {
+    inputTokens: valueAt(json, 'usage', 'input_tokens'),
+    outputTokens: valueAt(json, 'usage', 'output_tokens'),
+    totalTokens: valueAt(json, 'usage', 'total_tokens'),
+  };
+  return consumptionOf({ usage });
 }
 
 /** `image_urls.0` belongs to `image_urls`. */

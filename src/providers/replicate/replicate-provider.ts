@@ -6,6 +6,8 @@
  * `rename` says what the model calls the fields of the input.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
+import type { Consumption } from '../../domain/provider-usage.ts';
+import { consumptionOf } from '../consumption.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { filesIn } from '../output-files.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
@@ -53,11 +55,11 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
       switch (textAt(json, 'status')) {
         case 'succeeded': {
           const files = filesIn(valueAt(json, 'output'));
-          if (files.length === 0) throw new ProviderFailure('no_output');
-          return { kind: 'done', files };
+          if (files.length === 0) throw new ProviderFailure('no_output', { consumption: secondsOf(json) });
+          return { kind: 'done', files, ...secondsOf(json) };
         }
         case 'failed':
-          throw new ProviderFailure(failureReason(textAt(json, 'error')));
+          throw new ProviderFailure(failureReason(textAt(json, 'error')), { consumption: secondsOf(json) });
         // "canceled" and "aborted" also result from a deadline of the provider.
         case 'canceled':
         case 'aborted':
@@ -80,6 +82,11 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
       return { outcome: isTooLate ? 'too_late' : 'cancelled' };
     },
   };
+}
+
+/** "metrics.predict_time": the seconds that the prediction ran, which is what is billed. */
+function secondsOf(json: unknown): Consumption {
+  return consumptionOf({ usage: { seconds: valueAt(json, 'metrics', 'predict_time') } });
 }
 
 /** "webhook" and "webhook_events_filter" of a prediction: one call, when it is over. */

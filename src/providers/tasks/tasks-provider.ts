@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { parseUsd } from '../../domain/money.ts';
+import type { Consumption } from '../../domain/provider-usage.ts';
+import { consumptionOf } from '../consumption.ts';
 import { isWebAddress, jobIdAt, listAt, textAt, valueAt } from '../json-answer.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
@@ -58,11 +59,14 @@ export function createTasksProvider(deps: HttpProviderDeps): Provider {
       switch (textAt(detail, 'status')) {
         case 'success': {
           const files = listAt(detail, 'output').flatMap(fileOf);
-          if (files.length === 0) throw new ProviderFailure('no_output');
-          return { kind: 'done', files };
+          if (files.length === 0) throw new ProviderFailure('no_output', { consumption: costOf(detail) });
+          return { kind: 'done', files, ...costOf(detail) };
         }
         case 'fail':
-          throw new ProviderFailure(failureReason(detail), { isUnbilled: billOf(detail).billedMicroUsd === 0n });
+          throw new ProviderFailure(failureReason(detail), {
+            isUnbilled: billOf(detail).billedMicroUsd === 0n,
+            consumption: costOf(detail),
+          });
         case undefined:
           throw new ProviderUnreachable(
             { status: answer.status, code: 'NO_STATE' },
@@ -117,9 +121,13 @@ function cancelOutcome(detail: unknown): CancelOutcome {
 }
 
 /** What that service charged for a task that has ended (contract §3 `billing`). */
+function costOf(detail: unknown): Consumption {
+  return consumptionOf({ cost: textAt(detail, 'billing', 'captured') });
+}
+
 function billOf(detail: unknown): Pick<CancelAnswer, 'billedMicroUsd'> {
-  const captured = isOver(detail) ? parseUsd(textAt(detail, 'billing', 'captured') ?? '') : undefined;
-  return captured === undefined ? {} : { billedMicroUsd: captured };
+  const { costMicroUsd } = isOver(detail) ? costOf(detail) : {};
+  return costMicroUsd === undefined ? {} : { billedMicroUsd: costMicroUsd };
 }
 
 function running(detail: unknown, pollAfterMs: number | undefined): JobState {

@@ -5,6 +5,7 @@
  */
 import { settle as settleHold } from '../../billing/ledger.ts';
 import { bookOperatorCost } from '../../billing/operator-costs.ts';
+import { recordTaskCost } from '../../billing/task-costs.ts';
 import { releaseSpendCaps } from '../../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../../objects/outputs/outputs.ts';
 import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
@@ -27,6 +28,8 @@ export type Verdict =
       readonly capturedMicroUsd?: bigint;
       /** The amount that the provider charges, if it is known. Absent: up to the hold. */
       readonly billedMicroUsd?: bigint;
+      /** The same, only if the provider itself says so. */
+      readonly reportedMicroUsd?: bigint;
     };
 
 /** The outcome with which a task ended, whichever path decided it. */
@@ -149,7 +152,9 @@ export async function settleIn(
   }
   await addEvents(transaction, taskId, endOf(verdict));
   await transaction.query(requestCallback, [taskId]);
-  const billed = verdict.status === 'fail' ? verdict.billedMicroUsd : undefined;
+  const { billedMicroUsd, reportedMicroUsd } = verdict.status === 'fail' ? verdict : {};
+  const known = await recordTaskCost(transaction, { taskId, ...task }, reportedMicroUsd);
+  const billed = billedMicroUsd ?? (known?.source === 'reported' ? (known.costMicroUsd ?? undefined) : undefined);
   // A bill that the owner has paid costs the operator nothing.
   if (reason !== null && (billed === undefined || billed > task.capturedMicroUsd)) {
     const cost = (billed ?? task.heldMicroUsd) - task.capturedMicroUsd;

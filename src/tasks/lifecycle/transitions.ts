@@ -5,6 +5,7 @@
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { InputFault } from '../../domain/input-fault.ts';
+import type { ProviderUsage, WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -350,9 +351,11 @@ const upsertFiles: Statement = {
            SELECT id, completed_at IS NULL AS is_open FROM tasks
             WHERE id = $1 AND ${REQUEST_HASH} IS NOT DISTINCT FROM $5 FOR NO KEY UPDATE),
          stored AS (
-           INSERT INTO generations (task_id, upstream, place, state, files)
-           SELECT id, $2, $4::smallint, 'produced', $3::jsonb FROM task
-           ON CONFLICT (task_id) DO UPDATE SET state = 'produced', files = excluded.files, updated_at = now()
+           INSERT INTO generations (task_id, upstream, place, state, files, cost_micro_usd, cost_source, usage)
+           SELECT id, $2, $4::smallint, 'produced', $3::jsonb, $6::bigint, $7, $8::jsonb FROM task
+           ON CONFLICT (task_id) DO UPDATE
+              SET state = 'produced', files = excluded.files, updated_at = now(),
+                  cost_micro_usd = excluded.cost_micro_usd, cost_source = excluded.cost_source, usage = excluded.usage
             WHERE generations.state <> 'produced'
            RETURNING task_id)
          INSERT INTO task_events (task_id, seq, type, detail)
@@ -362,15 +365,48 @@ const upsertFiles: Statement = {
 };
 
 /**
- * Records what was produced. The first to record wins: a second run's files are left to the sweep. So are those of a task
- * that the database has lost, or has for another request by now.
+ * Records what was produced, and what it cost. The first to record wins: a second run's files are left to the sweep. So
+ * are those of a task that the database has lost, or has for another request by now.
  */
 export async function recordFiles(
   database: Database,
   { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
   { upstreamName, upstreamIndex }: UpstreamPosition,
   files: readonly GeneratedFile[],
+  cost: WorkCost = {},
 ): Promise<void> {
-  const values = [taskId, upstreamName, JSON.stringify(files), upstreamIndex, requestHash];
+  const values = [taskId, upstreamName, JSON.stringify(files), upstreamIndex, requestHash, ...costValues(cost)];
   await withFreeSeq(() => database.query(upsertFiles, values));
+}
+
+/** The columns `cost_micro_usd`, `cost_source` and `usage` of a generation. */
+export function costValues({ cost, usage }: WorkCost): readonly [bigint | null, string | null, string | null] {
+  return [cost?.microUsd ?? null, cost?.source ?? null, usage === undefined ? null : JSON.stringify(usage)];
+}
+
+const updateCost: Statement = {
+  name: 'record_generation_cost',
+  text: `UPDATE generations SET cost_micro_usd = $3, cost_source = $4, usage = $5::jsonb
+          WHERE task_id = $1 AND place = $2 AND state <> 'produced'`,
+};
+
+/** Records what the provider says about the cost of work that ended without files. */
+export async function recordCost(
+  database: Queryable,
+  taskId: TaskId,
+  { upstreamIndex }: Pick<UpstreamPosition, 'upstreamIndex'>,
+  work: WorkCost,
+): Promise<void> {
+  await database.query(updateCost, [taskId, upstreamIndex, ...costValues(work)]);
+}
+
+const selectUsage: Statement = {
+  name: 'select_generation_usage',
+  text: 'SELECT usage FROM generations WHERE task_id = $1',
+};
+
+/** What the provider said that the task's work consumed; undefined: nothing. */
+export async function readGenerationUsage(database: Queryable, taskId: TaskId): Promise<ProviderUsage | undefined> {
+  const [row] = await database.query<{ usage: ProviderUsage | null }>(selectUsage, [taskId]);
+  return row?.usage ?? undefined;
 }

@@ -5,8 +5,10 @@
  */
 import type { StageLimits } from '../../catalogue/definition.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
+import type { WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { costValues } from '../lifecycle/transitions.ts';
 import type { UpstreamPosition } from '../lifecycle/transitions.ts';
 
 /**
@@ -61,10 +63,13 @@ const restore: Statement = {
         RETURNING id),
          too_late AS (
            DELETE FROM outbox o USING task t WHERE $7 AND o.kind = 'cancel_task' AND o.subject_id = t.id)
-         INSERT INTO generations (task_id, upstream, place, state, job_id, files)
-         SELECT id, $2, $3::smallint, $4, $5, $6::jsonb FROM task
+         INSERT INTO generations
+                (task_id, upstream, place, state, job_id, files, cost_micro_usd, cost_source, usage)
+         SELECT id, $2, $3::smallint, $4, $5, $6::jsonb, $8::bigint, $9, $10::jsonb FROM task
          ON CONFLICT (task_id) DO UPDATE
             SET upstream = excluded.upstream, place = excluded.place, state = excluded.state, files = excluded.files,
+                cost_micro_usd = coalesce(generations.cost_micro_usd, excluded.cost_micro_usd),
+                cost_source = coalesce(generations.cost_source, excluded.cost_source),
                 job_id = coalesce(excluded.job_id, generations.job_id), updated_at = now()
           WHERE array_position(${ORDER}, excluded.state) >= array_position(${ORDER}, generations.state)`,
 };
@@ -74,6 +79,7 @@ const restore: Statement = {
  *
  * @param isDecided the task had ended as a success: a cancel that is in its row, or on its way to Temporal, came too
  *   late.
+ * @param cost of files: no history has what the provider said about it.
  */
 export async function restoreGeneration(
   database: Queryable,
@@ -81,8 +87,10 @@ export async function restoreGeneration(
   { upstreamName, upstreamIndex }: Pick<UpstreamPosition, 'upstreamName' | 'upstreamIndex'>,
   known: KnownGeneration,
   isDecided: boolean,
+  cost: WorkCost = {},
 ): Promise<void> {
   const jobId = known.state === 'submitted' ? known.jobId : null;
   const files = known.state === 'produced' ? JSON.stringify(known.files) : null;
-  await database.query(restore, [taskId, upstreamName, upstreamIndex, known.state, jobId, files, isDecided]);
+  const values = [taskId, upstreamName, upstreamIndex, known.state, jobId, files, isDecided, ...costValues(cost)];
+  await database.query(restore, values);
 }

@@ -21,6 +21,16 @@ export const AdminCatalogueSchema = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    belowCost: Type.Array(
+      Type.Object(
+        {
+          model: Type.String(),
+          problem: Type.String({ description: 'The position in the file and the amounts.' }),
+        },
+        { additionalProperties: false },
+      ),
+      { description: 'Models that sell an example below the price rule of an upstream’s `cost`.' },
+    ),
     refused: Type.Unsafe<{ since: number; problems: { file: string; problem: string }[] } | null>({
       type: ['object', 'null'],
       description:

@@ -25,7 +25,9 @@ export const EstimateSchema = Type.Object(
     breakdown: Type.Array(
       Type.Object(
         {
-          unit: Type.String({ description: 'The unit that is counted: `image`, `second`, `character` or `task`.' }),
+          unit: Type.String({
+            description: 'The unit that is counted: `image`, `second`, `character`, `task`, `token` or `credit`.',
+          }),
           quantity: Type.Unsafe<string>({ ...DecimalNumber, description: 'The maximum number of units.' }),
           unitPrice: Type.Unsafe<string>({ ...DecimalNumber, description: 'The price of one unit, in USD.' }),
           factors: Type.Array(
@@ -45,7 +47,8 @@ export const EstimateSchema = Type.Object(
           ),
           amount: Type.Unsafe<string>({
             ...Usd,
-            description: 'The product of quantity, unit price and factors, rounded up to a millionth of a USD.',
+            description:
+              'The product of quantity, unit price and factors, rounded up to a millionth of a USD; at least the `minimum` of the price and rounded to its `rounding`, where it has them.',
           }),
         },
         { additionalProperties: false },

@@ -2,7 +2,10 @@
 import { Type } from 'typebox';
 
 /** A unit may cost less than a micro: only the sum is rounded. */
-const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
+export const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
+
+/** An amount in whole micros. */
+const STEP = '^[0-9]{1,6}(\\.[0-9]{1,6})?$';
 
 const FieldName = Type.String({ minLength: 1, maxLength: 100, description: 'A field of the input.' });
 
@@ -25,17 +28,25 @@ export const LATE_CANCELS = ['billed', 'full', 'free'] as const;
 
 export type LateCancel = (typeof LATE_CANCELS)[number];
 
+/** The units that are counted by what the provider reports, and not by the input or the files. */
+export const USAGE_UNITS = ['token', 'credit'] as const;
+
+const UNITS = ['image', 'second', 'character', 'task', ...USAGE_UNITS] as const;
+
+/** A quantity of tokens or credits. */
+const UsageQuantity = (description: string) => Type.Integer({ minimum: 1, maximum: 1_000_000_000, description });
+
 /**
  * How a price is calculated (contract §7 "Money"): the price of a unit, times the quantity, times every factor that
- * applies.
+ * applies; at least `minimum`, and rounded up.
  */
 export const PricingSchema = Type.Object(
   {
-    unit: Type.Unsafe<'image' | 'second' | 'character' | 'task'>({
+    unit: Type.Unsafe<(typeof UNITS)[number]>({
       type: 'string',
-      enum: ['image', 'second', 'character', 'task'],
+      enum: [...UNITS],
       description:
-        'The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price).',
+        'The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price). `token` and `credit` count what the work used, and `hold` is the most that a task can be charged for.',
     }),
     usd: Type.String({
       pattern: UNIT_PRICE,
@@ -43,8 +54,69 @@ export const PricingSchema = Type.Object(
     }),
     by: Type.Optional(
       Type.Object(
-        { field: FieldName, usd: Type.Record(Type.String(), Type.String({ pattern: UNIT_PRICE })) },
-        { additionalProperties: false, description: 'The price of one unit in decimal USD, by the value of a field.' },
+        {
+          field: Type.Optional(FieldName),
+          fields: Type.Optional(
+            Type.Array(FieldName, {
+              minItems: 2,
+              maxItems: 2,
+              uniqueItems: true,
+              description: 'Two fields instead of `field`. The keys of `usd` are both values: `"high/1024x1024"`.',
+            }),
+          ),
+          default: Type.Optional(
+            Type.Array(Type.String(), {
+              minItems: 2,
+              maxItems: 2,
+              description: 'The values of `fields` that apply if they are absent.',
+            }),
+          ),
+          usd: Type.Record(Type.String(), Type.String({ pattern: UNIT_PRICE })),
+        },
+        {
+          additionalProperties: false,
+          description: 'The price of one unit in decimal USD, by the value of one field, or by those of two.',
+        },
+      ),
+    ),
+    hold: Type.Optional(
+      Type.Object(
+        {
+          quantity: Type.Optional(UsageQuantity('The quantity itself.')),
+          field: Type.Optional(FieldName),
+          default: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              maximum: 1_000_000_000,
+              description: 'The value that applies if the field is absent.',
+            }),
+          ),
+        },
+        {
+          additionalProperties: false,
+          description:
+            'The most tokens or credits of one output: a number, or a field with it. It is multiplied by `count` and `duration`, and it is what is held.',
+        },
+      ),
+    ),
+    unreported: Type.Optional(
+      UsageQuantity(
+        'The tokens or credits of one output that are charged if the provider reports no usage. Absent: those that were held.',
+      ),
+    ),
+    minimum: Type.Optional(
+      Type.String({ pattern: STEP, description: 'The lowest price of a task with outputs, in decimal USD.' }),
+    ),
+    rounding: Type.Optional(
+      Type.Object(
+        {
+          mode: Type.Literal('up'),
+          step: Type.String({ pattern: STEP, description: 'Decimal USD, above 0.' }),
+        },
+        {
+          additionalProperties: false,
+          description: 'The price of a task is rounded up to a multiple of `step`. Absent: to a millionth of a USD.',
+        },
       ),
     ),
     count: Type.Optional(quantityField('The field with the number of outputs. Absent: one output.')),

@@ -18,6 +18,7 @@ import type {
   SetProviderSchema,
 } from '@darkroom/api/admin/admin-providers';
 import type { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import type { WireMargins } from '@darkroom/api/admin/margins';
 import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
 import type { KeyListSchema } from '@darkroom/api/tasks/key';
 import type { WireLedger } from '@darkroom/api/tasks/ledger';
@@ -142,6 +143,20 @@ export function useUsage(accountId: string, days: number, groupBy: string) {
     queryKey: [ADMIN, 'usage', accountId, days, groupBy],
     queryFn: ({ signal }) =>
       api.call<Static<typeof UsageSchema>>('GET', `${accountPath(accountId)}/usage`, {
+        query: { from: utcDay(Date.now() - (days - 1) * 86_400_000), groupBy },
+        signal,
+      }),
+    placeholderData: (before) => before,
+  });
+}
+
+/** @param days up to and including today, UTC. @param groupBy `model`, `upstream`, `account` or `day`. */
+export function useMargins(days: number, groupBy: string) {
+  const { api } = useOperator();
+  return useQuery({
+    queryKey: [ADMIN, 'margins', days, groupBy],
+    queryFn: ({ signal }) =>
+      api.call<WireMargins>('GET', '/admin/margins', {
         query: { from: utcDay(Date.now() - (days - 1) * 86_400_000), groupBy },
         signal,
       }),

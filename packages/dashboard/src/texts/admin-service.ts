@@ -34,6 +34,7 @@ export const texts = {
     since: 'Last changed',
     rejectedTitle: (errors: number) => `${counted(errors, 'error', 'errors')} in the model files`,
     rejectedHint: 'The affected models keep their previous definitions until you fix the files. Rejected since',
+    belowCostTitle: (prices: number) => `${counted(prices, 'price is', 'prices are')} below cost`,
     label: 'Loaded models',
     noneHint: 'Add a model file to the models directory. It is loaded without a restart.',
     retired: 'retired',
@@ -121,6 +122,44 @@ export const texts = {
       failing + paused + drained === 0
         ? 'All upstreams are healthy.'
         : `${failing} with an open circuit breaker, ${paused} in cooldown${drained === 0 ? '' : `, ${drained} drained`}.`,
+  },
+  margins: {
+    title: 'Costs and margins',
+    about: (from: string, to: string) =>
+      `Tasks that ended from ${from} to ${to} (UTC), when this page was opened. Text calls are not included.`,
+    period: 'Period',
+    periods: [
+      ['1', 'Today'],
+      ['7', 'Last 7 days'],
+      ['30', 'Last 30 days'],
+      ['90', 'Last 90 days'],
+    ],
+    groupBy: 'Group by',
+    groups: [
+      ['model', 'Model'],
+      ['upstream', 'Upstream'],
+      ['account', 'Account'],
+      ['day', 'Day'],
+    ],
+    label: 'Margins of tasks',
+    columns: {
+      model: 'Model',
+      upstream: 'Upstream',
+      account: 'Account',
+      day: 'Day',
+      tasks: 'Tasks',
+      captured: 'Captured',
+      cost: 'Cost',
+      margin: 'Margin',
+      below: 'Below cost',
+      unknown: 'Cost unknown',
+    },
+    total: 'Total',
+    loss: (rows: number) =>
+      rows === 0 ? 'No row is below cost.' : `${counted(rows, 'row is', 'rows are')} sold below cost.`,
+    none: 'No tasks ended in this period.',
+    save: 'Save as CSV',
+    fileName: (from: string, to: string) => `margins-${from}-${to}.csv`,
   },
   repairs: {
     title: 'Repairs',

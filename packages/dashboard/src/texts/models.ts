@@ -112,7 +112,19 @@ export const texts = {
       second: (usd: string) => `${usd} per second`,
       character: (usd: string) => `${usd} per 1,000 characters`,
       task: (usd: string) => `${usd} per task`,
+      token: (usd: string) => `${usd} per million tokens`,
+      credit: (usd: string) => `${usd} per credit`,
     },
+    quantities: {
+      token: (count: number) => counted(count, 'token', 'tokens'),
+      credit: (count: number) => counted(count, 'credit', 'credits'),
+    },
+    atMost: (quantity: string) => `at most ${quantity} per output, which are held`,
+    atMostOf: (field: string, otherwise: string | undefined) =>
+      `at most “${field}” per output, which is held${otherwise === undefined ? '' : `, default ${otherwise}`}`,
+    unreported: (quantity: string) => `${quantity} per output if the provider reports no usage`,
+    minimum: (usd: string) => `at least ${usd} per task`,
+    rounding: (usd: string) => `rounded up to a multiple of ${usd}`,
     where: (price: string, field: string, value: string) => `${price}, ${spaced(field)} ${value}`,
     factor: (factor: string, field: string, value: string) =>
       value === 'true'

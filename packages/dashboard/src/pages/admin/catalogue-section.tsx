@@ -19,7 +19,7 @@ export function CatalogueSection() {
   );
 }
 
-function State({ catalogue: { since, models, refused } }: { readonly catalogue: Catalogue }) {
+function State({ catalogue: { since, models, refused, belowCost } }: { readonly catalogue: Catalogue }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <Stack gap="sm">
@@ -37,6 +37,17 @@ function State({ catalogue: { since, models, refused } }: { readonly catalogue: 
             {refused.problems.map(({ file, problem }) => (
               <List.Item key={`${file} ${problem}`}>
                 <Code>{file}</Code> {problem}
+              </List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
+      {belowCost.length === 0 ? null : (
+        <Alert color="yellow" icon={<IconAlertTriangle />} title={words.belowCostTitle(belowCost.length)}>
+          <List size="sm" spacing={4}>
+            {belowCost.map(({ model, problem }) => (
+              <List.Item key={`${model} ${problem}`}>
+                <Code>{model}</Code> {problem}
               </List.Item>
             ))}
           </List>

@@ -7,6 +7,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { texts } from '../../texts/admin-service.ts';
 import { Section } from '../tasks/section.tsx';
 import { CatalogueSection } from './catalogue-section.tsx';
+import { MarginsSection } from './margins-section.tsx';
 import { ProvidersSection } from './providers-section.tsx';
 import { QueuesSection } from './queues-section.tsx';
 import { RepairsSection } from './repairs-section.tsx';
@@ -29,6 +30,7 @@ export default function ServicePage() {
         <UpstreamsSection />
         <QueuesSection />
         <RepairsSection />
+        <MarginsSection />
       </Stack>
     </>
   );

@@ -7,8 +7,8 @@ import { formatUsd } from '../../components/money.ts';
 import { texts } from '../../texts/models.ts';
 
 type Pricing = WireModel['pricing'];
-type MediaPricing = Exclude<Pricing, { unit: 'token' }>;
-type TextPricing = Extract<Pricing, { unit: 'token' }>;
+type TextPricing = Extract<Pricing, { inputUsd: string }>;
+type MediaPricing = Exclude<Pricing, TextPricing>;
 
 export interface PriceWords {
   /** One line: the lowest price of a unit. */
@@ -17,11 +17,16 @@ export interface PriceWords {
   readonly lines: readonly string[];
 }
 
-/** A price per thousand characters is easier to imagine than one per character. */
-const CHARACTERS_SHIFT = 3;
+/** A price per thousand characters is easier to imagine than one per character. By powers of ten. */
+const SHIFTS: Partial<Record<MediaPricing['unit'], number>> = { character: 3, token: 6 };
 
 export function priceWords(pricing: Pricing): PriceWords {
-  return pricing.unit === 'token' ? tokenWords(pricing) : mediaWords(pricing);
+  return isTextPricing(pricing) ? tokenWords(pricing) : mediaWords(pricing);
+}
+
+/** Whether input and output tokens have prices of their own: media priced by the token have one for all. */
+export function isTextPricing(pricing: Pricing): pricing is TextPricing {
+  return 'inputUsd' in pricing;
 }
 
 function tokenWords({ inputUsd, cachedInputUsd, outputUsd, reasoningUsd }: TextPricing): PriceWords {
@@ -39,7 +44,8 @@ function tokenWords({ inputUsd, cachedInputUsd, outputUsd, reasoningUsd }: TextP
 
 function mediaWords(pricing: MediaPricing): PriceWords {
   const { unit, usd, by, factors = [] } = pricing;
-  const amount = (price: string): string => formatUsd(unit === 'character' ? shifted(price, CHARACTERS_SHIFT) : price);
+  const shift = SHIFTS[unit];
+  const amount = (price: string): string => formatUsd(shift === undefined ? price : shifted(price, shift));
   const perUnit = (price: string): string => texts.price.per[unit](amount(price));
   const listed = by === undefined ? [] : Object.entries(by.usd);
   const prices = listed.length === 0 ? [usd] : listed.map(([, price]) => price);
@@ -50,15 +56,33 @@ function mediaWords(pricing: MediaPricing): PriceWords {
     lines: [
       ...(listed.length === 0
         ? [perUnit(usd)]
-        : listed.map(([value, price]) => texts.price.where(perUnit(price), by?.field ?? '', value))),
+        : listed.map(([value, price]) =>
+            texts.price.where(perUnit(price), by?.fields?.join(' / ') ?? by?.field ?? '', value.replaceAll('/', ' / ')),
+          )),
       ...factors.map(({ field, value, factor }) => texts.price.factor(factor, field, String(value))),
-      ...(pricing.count === undefined ? [] : [texts.price.images(pricing.count.field, pricing.count.default ?? 1)]),
-      ...(pricing.duration === undefined
+      ...(pricing.count === undefined || pricing.hold !== undefined
+        ? []
+        : [texts.price.images(pricing.count.field, pricing.count.default ?? 1)]),
+      ...(pricing.duration === undefined || pricing.hold !== undefined
         ? []
         : [texts.price.seconds(pricing.duration.field, pricing.duration.default)]),
       ...(pricing.text === undefined ? [] : [texts.price.counted(pricing.text.field)]),
+      ...holdWords(pricing),
+      ...(pricing.minimum === undefined ? [] : [texts.price.minimum(formatUsd(pricing.minimum))]),
+      ...(pricing.rounding === undefined ? [] : [texts.price.rounding(formatUsd(pricing.rounding.step))]),
     ],
   };
+}
+
+/** The most that is charged for, and what without a report. */
+function holdWords({ unit, hold, unreported }: MediaPricing): readonly string[] {
+  if (hold === undefined || (unit !== 'token' && unit !== 'credit')) return [];
+  const quantity = (value: number): string => texts.price.quantities[unit](value);
+  const most =
+    hold.field === undefined
+      ? texts.price.atMost(quantity(hold.quantity ?? 0))
+      : texts.price.atMostOf(hold.field, hold.default === undefined ? undefined : quantity(hold.default));
+  return [most, ...(unreported === undefined ? [] : [texts.price.unreported(quantity(unreported))])];
 }
 
 /** A decimal string times a power of ten. @param exponent of ten. */

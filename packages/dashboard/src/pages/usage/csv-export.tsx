@@ -4,6 +4,7 @@ import { IconDownload } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
 import { readLedger } from '../../api/usage.ts';
 import type { LedgerFilter } from '../../api/usage.ts';
+import { saveFile } from '../../components/save-file.ts';
 import { notify, notifyError } from '../../components/notify.ts';
 import { texts } from '../../texts/usage.ts';
 import { csvHead, csvLine } from './csv.ts';
@@ -33,7 +34,7 @@ export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilte
         setProgress(words.progress(lines.length - 1));
       }
       signal.throwIfAborted();
-      download(new Blob(lines, { type: 'text/csv;charset=utf-8' }), words.fileName(dayAt(Date.now())));
+      saveFile(new Blob(lines, { type: 'text/csv;charset=utf-8' }), words.fileName(dayAt(Date.now())));
       notify(words.done(lines.length - 1));
     } catch (error) {
       if (signal.aborted) notify(words.stopped);
@@ -67,13 +68,4 @@ export function CsvExport({ filter, isDisabled }: { readonly filter: LedgerFilte
       )}
     </Group>
   );
-}
-
-function download(content: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser has started the download by the next event-loop turn.
-  setTimeout(() => URL.revokeObjectURL(link.href), 0);
 }

@@ -3,7 +3,7 @@ import type { Model } from '../../../api/models.ts';
 import type { Usage } from '../../../api/text.ts';
 import { amountOf } from '../../../components/amounts.ts';
 
-type TextPricing = Extract<Model['pricing'], { unit: 'token' }>;
+type TextPricing = Extract<Model['pricing'], { inputUsd: string }>;
 
 /** Prices have up to twelve decimals. */
 const DECIMALS = 12;

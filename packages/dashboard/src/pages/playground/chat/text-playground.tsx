@@ -9,6 +9,7 @@ import { useMemory } from '../../../session/memory.ts';
 import { useSession } from '../../../session/session.tsx';
 import { texts } from '../../../texts/chat.ts';
 import { texts as playgroundTexts } from '../../../texts/playground.ts';
+import { isTextPricing } from '../../models/price-words.ts';
 import { RequestCodeTabs } from '../../models/request-code-tabs.tsx';
 import { chatCode } from '../../models/request-code.ts';
 import { ChatSettingsForm } from './chat-settings-form.tsx';
@@ -99,7 +100,7 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
               error={conversation.isFull ? texts.full : areToolsGood(settings.tools) ? undefined : texts.fixTools}
               isBlocked={hasOpenCalls}
             />
-            {usages.length === 0 || pricing.unit !== 'token' ? null : (
+            {usages.length === 0 || !isTextPricing(pricing) ? null : (
               <Text size="sm" mt="xs">
                 {texts.totalCost(formatUsd(textCost(pricing, usages)))}
               </Text>

@@ -10,6 +10,7 @@ import { Note } from '../../../components/note.tsx';
 import { formatUsd } from '../../../components/money.ts';
 import { ErrorState } from '../../../components/states.tsx';
 import { texts } from '../../../texts/chat.ts';
+import { isTextPricing } from '../../models/price-words.ts';
 import classes from '../playground.module.css';
 import type { ToolResult, Turn } from './conversation.ts';
 import { textCost } from './text-cost.ts';
@@ -193,7 +194,7 @@ function Ending({
             texts.usage(usage.inputTokens, usage.outputTokens),
             ...(usage.cachedTokens === 0 ? [] : [texts.cachedTokens(usage.cachedTokens)]),
             ...(usage.reasoningTokens === 0 ? [] : [texts.reasoningTokens(usage.reasoningTokens)]),
-            ...(pricing.unit === 'token' ? [texts.cost(formatUsd(textCost(pricing, [usage])))] : []),
+            ...(isTextPricing(pricing) ? [texts.cost(formatUsd(textCost(pricing, [usage])))] : []),
           ].join(' · ')}
         </Text>
       )}

@@ -1,0 +1,129 @@
+/**
+ * What every task cost the operator, and the margin that is left: one row for each task that has ended and whose work
+ * an upstream had. The cost is recorded with the outcome of the work (`generations`), and copied here by the
+ * settlement; null where nobody knows it.
+ *
+ * `operator_costs` (operator-costs.ts) answers another question: how much a provider can bill at most for work that no
+ * owner paid. Such a task has a row in both, so their sums are never added.
+ */
+import type { CostSource } from '@darkroom/api/facts/cost-sources';
+import { MAX_USAGE_ROWS } from '@darkroom/api/facts/limits';
+import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
+import type { MarginGroup } from '@darkroom/api/facts/margin-groups';
+import type { Queryable, Statement } from '../database/database.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { TooMuchUsageError } from './usage.ts';
+
+/** What the provider says when a job is cancelled counts for more than what was recorded before. */
+const insertCost: Statement = {
+  name: 'insert_task_cost',
+  text: `INSERT INTO task_costs (task_id, account_id, model, upstream, cost_micro_usd, source, usage, captured_micro_usd)
+         SELECT g.task_id, $2, $3, g.upstream,
+                coalesce($5::bigint, g.cost_micro_usd, CASE WHEN g.upstream = $6 THEN 0 END),
+                CASE WHEN $5::bigint IS NOT NULL THEN 'reported'
+                     WHEN g.cost_micro_usd IS NOT NULL THEN g.cost_source
+                     WHEN g.upstream = $6 THEN 'rule' END,
+                g.usage, $4
+           FROM generations g WHERE g.task_id = $1
+         ON CONFLICT (task_id) DO NOTHING
+         RETURNING cost_micro_usd AS "costMicroUsd", source`,
+};
+
+/** The cost of a task that has ended. */
+export interface TaskCost {
+  /** Null: not known. */
+  readonly costMicroUsd: bigint | null;
+  readonly source: CostSource | null;
+}
+
+/**
+ * Records what a task cost, in the settling transaction.
+ *
+ * @param billedMicroUsd what the provider says that it bills for a cancelled task.
+ * @returns undefined: no upstream had its work, so it cost nothing.
+ */
+export async function recordTaskCost(
+  transaction: Queryable,
+  task: {
+    readonly taskId: string;
+    readonly accountId: string;
+    readonly model: string;
+    readonly capturedMicroUsd: bigint;
+  },
+  billedMicroUsd: bigint | undefined,
+): Promise<TaskCost | undefined> {
+  const values = [task.taskId, task.accountId, task.model, task.capturedMicroUsd, billedMicroUsd ?? null];
+  const [row] = await transaction.query<TaskCost>(insertCost, [...values, EMBEDDED_PROTOCOL]);
+  return row;
+}
+
+/** Sums of tasks. Columns that are not grouped by are undefined. */
+export interface MarginRow {
+  /** `2026-11-21`, UTC, of the end. */
+  readonly day?: string;
+  readonly model?: string;
+  readonly upstream?: string;
+  readonly account?: string;
+  readonly tasks: number;
+  readonly capturedMicroUsd: bigint;
+  /** The sum of the known costs. */
+  readonly costMicroUsd: bigint;
+  /** How many tasks have a cost that is not known, and what was captured for them. */
+  readonly unknownTasks: number;
+  readonly unknownCapturedMicroUsd: bigint;
+  /** How many tasks cost more than was captured for them. */
+  readonly tasksBelowCost: number;
+  readonly reportedTasks: number;
+  readonly usageTasks: number;
+  readonly ruleTasks: number;
+}
+
+export interface MarginQuery {
+  /** The first day, `2026-11-01`, UTC. */
+  readonly from: string;
+  /** The last day. */
+  readonly to: string;
+  readonly groupBy: readonly MarginGroup[];
+}
+
+const COLUMNS: Readonly<Record<MarginGroup, string>> = {
+  day: `to_char(ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+  model: 'model',
+  upstream: 'upstream',
+  account: 'account_id',
+};
+
+const SUMS = `count(*)::integer AS tasks,
+  coalesce(sum(captured_micro_usd), 0)::bigint AS "capturedMicroUsd",
+  coalesce(sum(cost_micro_usd), 0)::bigint AS "costMicroUsd",
+  count(*) FILTER (WHERE cost_micro_usd IS NULL)::integer AS "unknownTasks",
+  coalesce(sum(captured_micro_usd) FILTER (WHERE cost_micro_usd IS NULL), 0)::bigint AS "unknownCapturedMicroUsd",
+  count(*) FILTER (WHERE captured_micro_usd < cost_micro_usd)::integer AS "tasksBelowCost",
+  count(*) FILTER (WHERE source = 'reported')::integer AS "reportedTasks",
+  count(*) FILTER (WHERE source = 'usage')::integer AS "usageTasks",
+  count(*) FILTER (WHERE source = 'rule')::integer AS "ruleTasks"`;
+
+/** One statement for each set of groups, in this order whatever order they are named in. */
+function marginStatement(groups: readonly MarginGroup[]): Statement {
+  const columns = groups.map((group) => `${COLUMNS[group]} AS "${group}"`);
+  const positions = groups.map((_, index) => index + 1).join(', ');
+  return {
+    name: ['select_margins', ...groups].join('_'),
+    text: `SELECT ${[...columns, SUMS].join(', ')}
+             FROM task_costs
+            WHERE ended_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+              AND ended_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+            GROUP BY ${positions} ORDER BY ${positions} LIMIT ${MAX_USAGE_ROWS + 1}`,
+  };
+}
+
+/** @returns sums in the order of day, model, upstream, account. @throws {TooMuchUsageError} */
+export async function readMargins(
+  database: Queryable,
+  { from, to, groupBy }: MarginQuery,
+): Promise<readonly MarginRow[]> {
+  const groups = MARGIN_GROUPS.filter((group) => groupBy.includes(group));
+  const rows = await database.query<MarginRow>(marginStatement(groups), [from, to]);
+  if (rows.length > MAX_USAGE_ROWS) throw new TooMuchUsageError();
+  return rows;
+}

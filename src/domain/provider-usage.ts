@@ -1,0 +1,37 @@
+/**
+ * What a provider reports about finished work: what the work consumed, by the usual names of the field, and what it
+ * costs us.
+ */
+import type { CostSource } from '@darkroom/api/facts/cost-sources';
+
+/** The closed list of what can be reported. `seconds` are those that the provider counts, of work or of the output. */
+export const USAGE_NAMES = [
+  'inputTokens',
+  'outputTokens',
+  'totalTokens',
+  'credits',
+  'seconds',
+  'characters',
+  'images',
+] as const;
+
+export type UsageName = (typeof USAGE_NAMES)[number];
+
+/** Quantities by name, not negative; what is absent was not reported. */
+export type ProviderUsage = Readonly<Partial<Record<UsageName, number>>>;
+
+/** What is known of the consumption of one piece of work. */
+export interface Consumption {
+  readonly usage?: ProviderUsage;
+  /** What the provider bills for it. */
+  readonly costMicroUsd?: bigint;
+}
+
+/** The highest cost that is believed: 100,000 USD. No work costs more, so a larger value must be in another unit. */
+export const MAX_COST_MICRO_USD = 100_000_000_000n;
+
+/** The cost of one piece of work as it is recorded. Absent: not known. */
+export interface WorkCost {
+  readonly usage?: ProviderUsage;
+  readonly cost?: { readonly microUsd: bigint; readonly source: CostSource };
+}

@@ -1,0 +1,28 @@
+/** What the work of an upstream costs the operator, as it is recorded with the outcome of the work. */
+import { workCost } from '../catalogue/work-cost.ts';
+import type { Consumption, WorkCost } from '../domain/provider-usage.ts';
+import { recordCost } from '../tasks/lifecycle/transitions.ts';
+import type { GenerationContext } from './context.ts';
+import type { TaskRoute } from './task-route.ts';
+
+/** @param files how many it produced; 0: it failed. */
+export function workCostAt({ request, costRule, gated }: TaskRoute, files: number, consumption: Consumption): WorkCost {
+  // Nobody bills the work of an embedded engine.
+  if (gated === undefined) return { cost: { microUsd: 0n, source: 'rule' } };
+  return workCost(costRule, request.input, files, consumption);
+}
+
+/** Whether an upstream said anything about what work consumed. */
+export function isReported({ usage, costMicroUsd }: Consumption): boolean {
+  return usage !== undefined || costMicroUsd !== undefined;
+}
+
+/** Records what an upstream says about the cost of work of which there are no files yet, or never will be. */
+export async function recordConsumption(
+  { database }: Pick<GenerationContext, 'database'>,
+  route: TaskRoute,
+  consumption: Consumption,
+): Promise<void> {
+  if (!isReported(consumption)) return;
+  await recordCost(database, route.request.taskId, route, workCostAt(route, 0, consumption));
+}
