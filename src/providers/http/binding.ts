@@ -123,7 +123,10 @@ export const HttpBindingSchema = Type.Object(
         form: Type.Optional(Form),
         retryAfter: Type.Optional(RetryAfter),
         refusal: Type.Optional(
-          expression('Of an answer that took no work: the reason, one of the closed list; nothing: by the status.'),
+          expression(
+            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx with ' +
+              'neither job nor outputs took none if this gives a reason.',
+          ),
         ),
       },
       { additionalProperties: false },

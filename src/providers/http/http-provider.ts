@@ -171,6 +171,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         return reasonOf(values.refusal);
       },
       retryAfterMs: retryAfterOf(request, http.submit.retryAfter, 'submit'),
+      isRejection: async (httpStatus, document) => isRefusal(request, http, { httpStatus, document }),
     };
     const { hookUrl } = call;
     if (http.jobId !== undefined) {
@@ -193,6 +194,17 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const known = reasonOf(reason);
     if (known !== undefined) throw new ProviderFailure(known);
     return { kind: 'done', files: await outputsOf(request, http, context) };
+  };
+
+  /** Whether a 2xx is a refusal. One with a job or with files took the work, whatever else it says. */
+  const isRefusal = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
+    const { refusal } = http.submit;
+    if (refusal === undefined || isBody(http)) return false;
+    const { jobId, outputs } = http;
+    const refused = await file.read(request, { refusal }, context, 'submit');
+    if (reasonOf(refused.refusal) === undefined) return false;
+    const values = await file.read(request, { jobId, outputs }, context);
+    return jobId === undefined ? filesOf(values.outputs).length === 0 : jobIdOf(values.jobId) === undefined;
   };
 
   /** How long a response asks us to wait, as the model file reads it. */
