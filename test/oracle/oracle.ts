@@ -92,7 +92,7 @@ export function mapped(
 }
 
 /** A request as far as a provider can see it. */
-interface Comparable {
+export interface Comparable {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -125,7 +125,8 @@ export function assertSameRequest(
   assert.deepEqual(comparable(ours, headers), { ...expected, query });
 }
 
-function comparable({ method, url, headers, body }: Recorded, names: readonly string[]): Comparable {
+/** @param names of further headers. */
+export function comparable({ method, url, headers, body }: Recorded, names: readonly string[] = []): Comparable {
   const { pathname, searchParams } = new URL(url, 'http://recorder');
   const type = headers['content-type'] ?? '';
   const compared = [...COMPARED_HEADERS, ...names].map((name) => {
