@@ -257,6 +257,21 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     });
   });
 
+  it('names files by paths below its base URL, which lead nowhere else', async () => {
+    const files = ['/view?filename=a%20b.png', '//elsewhere.example/a', '/../a', '/a/%2e%2e/b', '/a#b', '/a b', '@c'];
+    await withServer(JOBS, { 'GET /v2/jobs/job-1': { state: 'done', files } }, async ({ provider, request }) => {
+      const { baseUrl = '' } = request.upstream;
+
+      assert.deepEqual(await provider.poll(request, 'job-1', call), {
+        kind: 'done',
+        files: [
+          { from: 'url', url: `${baseUrl}/view?filename=a%20b.png` },
+          { from: 'url', url: `${baseUrl}//elsewhere.example/a` },
+        ],
+      });
+    });
+  });
+
   it('returns no file by a URL that is not http(s), nor by a text that is not a URL', async () => {
     for (const files of ['file:///etc/passwd', 'a poem', 7, [null], [{ url: 'https://a.example/1.png' }]]) {
       await withServer(JOBS, { 'GET /v2/jobs/job-1': { state: 'done', files } }, async ({ provider, request }) => {

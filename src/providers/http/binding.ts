@@ -176,8 +176,8 @@ export const HttpBindingSchema = Type.Object(
       ),
     ),
     outputs: expression(
-      'The files: URLs, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the response itself is the file, ' +
-        'of `result` or of a submit without jobs.',
+      'The files: URLs, paths below the base URL, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the ' +
+        'response itself is the file, of `result` or of a submit without jobs.',
     ),
     reason: Type.Optional(
       expression(

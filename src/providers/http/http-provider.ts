@@ -89,7 +89,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   };
 
   const outputsOf = async (request: GenerationRequest, { outputs }: HttpBinding, context: ExpressionContext) => {
-    const files = filesOf((await file.read(request, { outputs }, context)).outputs);
+    const files = filesOf((await file.read(request, { outputs }, context)).outputs, request.upstream);
     if (files.length === 0) throw new ProviderFailure('no_output');
     return files;
   };
@@ -204,7 +204,9 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const refused = await file.read(request, { refusal }, context, 'submit');
     if (reasonOf(refused.refusal) === undefined) return false;
     const values = await file.read(request, { jobId, outputs }, context);
-    return jobId === undefined ? filesOf(values.outputs).length === 0 : jobIdOf(values.jobId) === undefined;
+    return jobId === undefined
+      ? filesOf(values.outputs, request.upstream).length === 0
+      : jobIdOf(values.jobId) === undefined;
   };
 
   /** How long a response asks us to wait, as the model file reads it. */
