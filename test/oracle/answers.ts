@@ -3,16 +3,10 @@ import type { Submission, CancelAnswer, GenerationRequest, InputFile, JobState }
 import { withRecorder } from '../providers/http/recorder.ts';
 import type { Answers, Recorded } from '../providers/http/recorder.ts';
 import { submitCall } from '../providers/submit-call.ts';
+import { send } from './bench.ts';
+import type { Scripted } from './bench.ts';
 import { comparable, ended, mapped } from './oracle.ts';
 import type { Ended, MappedModel } from './oracle.ts';
-
-/** An answer of a provider. */
-export interface Scripted {
-  /** Default: 200. */
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly json: unknown;
-}
 
 /** A model, and an input for it. */
 export interface Asked {
@@ -24,12 +18,7 @@ export interface Asked {
 
 /** The answer to every request, or to each. */
 export function answering(script: Scripted | ((request: Recorded) => Scripted)): Answers {
-  return (request, response) => {
-    const { status = 200, headers = {}, json } = typeof script === 'function' ? script(request) : script;
-    response.statusCode = status;
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    return json;
-  };
+  return (request, response) => send(typeof script === 'function' ? script(request) : script, response);
 }
 
 const call = { signal: new AbortController().signal };

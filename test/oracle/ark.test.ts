@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { answering, cancelled, polled, reasonOf, submitted } from './answers.ts';
-import type { Scripted } from './answers.ts';
+import type { Scripted } from './bench.ts';
 import { withClient } from './client.ts';
 import { assertSameRequest, comparable, mapped } from './oracle.ts';
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import { answering, formOf, reasonOf, submitted } from './answers.ts';
-import type { Scripted } from './answers.ts';
+import type { Scripted } from './bench.ts';
 import { comparable, mapped } from './oracle.ts';
 
 const V3 = { model: 'ideogram/ideogram-3.0', input: { prompt: 'a boat' } };

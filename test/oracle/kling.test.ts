@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { jwtVerify } from 'jose';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import { answering, cancelled, polled, reasonOf, submitted } from './answers.ts';
-import type { Scripted } from './answers.ts';
+import type { Scripted } from './bench.ts';
 import { comparable, mapped } from './oracle.ts';
 
 const ID = '866168216002236456';

@@ -8,10 +8,11 @@ import { describe, it } from 'node:test';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { answering, cancelled, polled, reasonOf, submitted } from './answers.ts';
-import type { Scripted } from './answers.ts';
+import type { Scripted } from './bench.ts';
 import { comparable, mapped } from './oracle.ts';
 
 const ID = '424010985738629';
+const HOOK = 'https://darkroom.example/hooks/minimax/t';
 const HAILUO = { model: 'minimax/hailuo-2.3', input: { prompt: 'a boat' } };
 const H3 = { model: 'minimax/h3', input: { prompt: 'a boat' } };
 const SPEECH = {
@@ -105,7 +106,8 @@ describe('the mapping of MiniMax', () => {
           const { provider, requestFor, host } = mapped(model, origin);
           const files = fields.map(async (field) => [field, await inputFile('image/png', image)] as const);
 
-          const submission = await provider.submit(requestFor(input, new Map(await Promise.all(files))), submit);
+          const request = requestFor(input, new Map(await Promise.all(files)));
+          const submission = await provider.submit(request, { ...submit, hookUrl: HOOK });
 
           assert.equal(host, 'api.minimax.io');
           assert.deepEqual(submission, { kind: 'job', jobId: ID });
@@ -116,7 +118,7 @@ describe('the mapping of MiniMax', () => {
             path,
             query: {},
             headers: { authorization: 'Bearer the-key', 'content-type': 'application/json' },
-            body,
+            body: { ...body, callback_url: HOOK },
           });
         });
       }

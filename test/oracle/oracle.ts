@@ -68,7 +68,7 @@ export function mapped(
     readonly adjust?: (upstream: UpstreamBinding) => UpstreamBinding;
   } = {},
 ): MappedModel {
-  const settings = { hasCredential: () => true, baseUrlOf: () => baseUrl };
+  const settings = { hasCredential: () => true, baseUrlOf: (provider: string) => baseUrl ?? usualUrlOf(provider) };
   const offered = createOffer(settings)({ definitions, providers }).find((model) => model.name === name);
   assert.ok(offered !== undefined && isMediaModel(offered), `there is no model ${name}`);
   const upstream = offered.routes[route]?.upstreams[index];
@@ -89,6 +89,12 @@ export function mapped(
       return { taskId: TASK_ID, upstream: moved, input, ...(media === undefined ? {} : { media }) };
     },
   };
+}
+
+/** Self-hosted servers are at the URL of their provider file. */
+function usualUrlOf(name: string): string | undefined {
+  const { isSelfHosted, upstream } = providers.find((provider) => provider.name === name) ?? {};
+  return isSelfHosted === true && typeof upstream?.['baseUrl'] === 'string' ? upstream['baseUrl'] : undefined;
 }
 
 /** A request as far as a provider can see it. */

@@ -153,8 +153,9 @@ describe('the mapping of Recraft', () => {
     for (const [answer, reason] of [
       [{ status: 400, json: { code: 'invalid_request_parameter', message: 'size' } }, 'input_invalid'],
       [{ status: 400, json: { code: 'not_enough_credits', message: '' } }, 'model_unavailable'],
-      [{ status: 401, json: 'request unauthorized' }, 'model_unavailable'],
-      [{ status: 404, json: '404 page not found' }, 'model_unavailable'],
+      // These have a text, and no JSON.
+      [{ status: 401 }, 'model_unavailable'],
+      [{ status: 404 }, 'model_unavailable'],
       [{ status: 429, json: { code: 'rate_limit_exceeded' } }, 'provider_unavailable'],
     ] as const) {
       assert.equal(reasonOf(await submitted(RECRAFT, answer)), reason);

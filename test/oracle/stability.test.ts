@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import { answering, cancelled, formOf, polled, reasonOf, submitted } from './answers.ts';
-import type { Scripted } from './answers.ts';
+import type { Scripted } from './bench.ts';
 import { mapped } from './oracle.ts';
 
 const ID = 'a6dc6c6e20acda010fe14d71f180658f2896ed9b4ec25aa99a6ff06c796987c4';
