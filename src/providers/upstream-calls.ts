@@ -78,6 +78,8 @@ export interface SubmitExchange {
   readonly retryAfterMs?: (status: number, json: unknown) => Promise<number | undefined>;
   /** Statuses with which this protocol rejects work, whatever they mean elsewhere. */
   readonly rejectionStatuses?: readonly number[];
+  /** Whether a 2xx with this JSON rejects the work all the same, as in APIs with error codes of their own. */
+  readonly isRejection?: (status: number, json: unknown) => Promise<boolean>;
 }
 
 /** One submit to a protocol that has jobs. */
@@ -220,7 +222,7 @@ export function createUpstreamCalls(
     const retryAfterMs = answer.retryAfterMs ?? (await submit.retryAfterMs?.(status, answer.json));
     return new ProviderRejection(reason, {
       retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
-      condition: conditionOf({ status, retryAfterMs }),
+      condition: isSuccess(status) ? 'busy' : conditionOf({ status, retryAfterMs }),
     });
   };
 
@@ -269,7 +271,10 @@ export function createUpstreamCalls(
       throw new ProviderUnknown({ code });
     }
     const { status, json, bodyFault } = answer;
-    if (isSuccess(status) && (fileTo === undefined ? json : answer.file) !== undefined) return answer;
+    if (isSuccess(status) && (fileTo === undefined ? json : answer.file) !== undefined) {
+      if ((await submit.isRejection?.(status, json)) === true) throw await rejection(request, answer, submit);
+      return answer;
+    }
     const isRejected = isRejection(status) || submit.rejectionStatuses?.includes(status) === true;
     if (isRejected && (await submit.jobId?.(json)) === undefined) throw await rejection(request, answer, submit);
     if (bodyFault === 'ABORTED') call.signal.throwIfAborted();

@@ -102,7 +102,7 @@ export function isTrusted(url: URL, upstream: UpstreamBinding, access: Access): 
 }
 
 /** The absolute URL of an address; undefined if the model file has no base URL for it. */
-export function urlOf({ baseUrl = '' }: UpstreamBinding, address: Address): URL | undefined {
+export function urlOf({ baseUrl = '' }: { readonly baseUrl?: string | undefined }, address: Address): URL | undefined {
   if (address instanceof URL) return new URL(address);
   const text = `${baseUrl.replace(/\/+$/, '')}${address}`;
   return /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;

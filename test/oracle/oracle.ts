@@ -68,7 +68,7 @@ export function mapped(
     readonly adjust?: (upstream: UpstreamBinding) => UpstreamBinding;
   } = {},
 ): MappedModel {
-  const settings = { hasCredential: () => true, baseUrlOf: () => baseUrl };
+  const settings = { hasCredential: () => true, baseUrlOf: (provider: string) => baseUrl ?? usualUrlOf(provider) };
   const offered = createOffer(settings)({ definitions, providers }).find((model) => model.name === name);
   assert.ok(offered !== undefined && isMediaModel(offered), `there is no model ${name}`);
   const upstream = offered.routes[route]?.upstreams[index];
@@ -91,8 +91,14 @@ export function mapped(
   };
 }
 
+/** Self-hosted servers are at the URL of their provider file. */
+function usualUrlOf(name: string): string | undefined {
+  const { isSelfHosted, upstream } = providers.find((provider) => provider.name === name) ?? {};
+  return isSelfHosted === true && typeof upstream?.['baseUrl'] === 'string' ? upstream['baseUrl'] : undefined;
+}
+
 /** A request as far as a provider can see it. */
-interface Comparable {
+export interface Comparable {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -125,7 +131,8 @@ export function assertSameRequest(
   assert.deepEqual(comparable(ours, headers), { ...expected, query });
 }
 
-function comparable({ method, url, headers, body }: Recorded, names: readonly string[]): Comparable {
+/** @param names of further headers. */
+export function comparable({ method, url, headers, body }: Recorded, names: readonly string[] = []): Comparable {
   const { pathname, searchParams } = new URL(url, 'http://recorder');
   const type = headers['content-type'] ?? '';
   const compared = [...COMPARED_HEADERS, ...names].map((name) => {

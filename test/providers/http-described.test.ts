@@ -208,6 +208,34 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
     server.close();
   });
 
+  it('can reject work by a 2xx with neither a job nor outputs', async () => {
+    const codes = "{ '1002': 'provider_unavailable', '1026': 'content_rejected' }";
+    const submit = { ...JOBS.submit, refusal: `$lookup(${codes}, $string(code))` };
+    const outcomeOf = async (http: HttpBinding, answer: object): Promise<unknown> => {
+      const outcomes: unknown[] = [];
+      await withServer(http, { 'POST /v2/jobs': answer }, async ({ provider, request }) => {
+        outcomes.push(await provider.submit(request, call).catch((error: unknown) => error));
+      });
+      const [outcome] = outcomes;
+      if (outcome instanceof ProviderRejection || outcome instanceof ProviderFailure) return outcome.reason;
+      return outcome instanceof ProviderUnknown ? 'unknown' : outcome;
+    };
+    const jobs = { ...JOBS, submit };
+    assert.equal(await outcomeOf(jobs, { code: 1026 }), 'content_rejected');
+    assert.equal(await outcomeOf(jobs, { id: '', code: 1002 }), 'provider_unavailable');
+    assert.equal(await outcomeOf(jobs, { code: 7 }), 'unknown');
+    assert.deepEqual(await outcomeOf(jobs, { id: 'job-1', code: 1026 }), { kind: 'job', jobId: 'job-1' });
+
+    const synchronous = { submit, outputs: 'files' };
+    const url = 'https://a.example/1.png';
+    assert.equal(await outcomeOf(synchronous, { code: 1002 }), 'provider_unavailable');
+    assert.equal(await outcomeOf(synchronous, { code: 7 }), 'no_output');
+    assert.deepEqual(await outcomeOf(synchronous, { files: [url], code: 1026 }), {
+      kind: 'done',
+      files: [{ from: 'url', url }],
+    });
+  });
+
   it('is polled by POST when the file says so, and reports the cost of a cancelled job', async () => {
     const http: HttpBinding = {
       ...JOBS,
@@ -226,6 +254,21 @@ describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => 
           ['/v2/query', { task: 'job-9' }],
         ],
       );
+    });
+  });
+
+  it('names files by paths below its base URL, which lead nowhere else', async () => {
+    const files = ['/view?filename=a%20b.png', '//elsewhere.example/a', '/../a', '/a/%2e%2e/b', '/a#b', '/a b', '@c'];
+    await withServer(JOBS, { 'GET /v2/jobs/job-1': { state: 'done', files } }, async ({ provider, request }) => {
+      const { baseUrl = '' } = request.upstream;
+
+      assert.deepEqual(await provider.poll(request, 'job-1', call), {
+        kind: 'done',
+        files: [
+          { from: 'url', url: `${baseUrl}/view?filename=a%20b.png` },
+          { from: 'url', url: `${baseUrl}//elsewhere.example/a` },
+        ],
+      });
     });
   });
 

@@ -124,7 +124,10 @@ export const HttpBindingSchema = Type.Object(
         form: Type.Optional(Form),
         retryAfter: Type.Optional(RetryAfter),
         refusal: Type.Optional(
-          expression('Of an answer that took no work: the reason, one of the closed list; nothing: by the status.'),
+          expression(
+            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx with ' +
+              'neither job nor outputs took none if this gives a reason.',
+          ),
         ),
       },
       { additionalProperties: false },
@@ -174,8 +177,8 @@ export const HttpBindingSchema = Type.Object(
       ),
     ),
     outputs: expression(
-      'The files: URLs, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the response itself is the file, ' +
-        'of `result` or of a submit without jobs.',
+      'The files: URLs, paths below the base URL, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the ' +
+        'response itself is the file, of `result` or of a submit without jobs.',
     ),
     usage: Type.Optional(
       expression(

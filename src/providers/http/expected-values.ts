@@ -56,7 +56,10 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   'poll.progress': optional('a number from 0 to 1', (value) => progressOf(value) !== undefined),
   'poll.retryAfter': retryAfter,
   'result.path': address,
-  outputs: needed('web addresses, data: URLs or { "base64": … }', (value) => filesOf(value).length > 0),
+  outputs: needed(
+    'web addresses, paths that begin with /, data: URLs or { "base64": … }',
+    (value, scope) => filesOf(value, scope).length > 0,
+  ),
   usage: optional(`an object with numbers, from ${listed(USAGE_NAMES)}`, isUsage),
   cost: optional('an amount in USD', (value) => microUsdOf(value) !== undefined),
   reason,

@@ -104,7 +104,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   };
 
   const doneWith = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
-    const files = filesOf((await file.read(request, { outputs: http.outputs }, context)).outputs);
+    const files = filesOf((await file.read(request, { outputs: http.outputs }, context)).outputs, request.upstream);
     const consumption = await consumed(request, http, context);
     if (files.length === 0) throw new ProviderFailure('no_output', { consumption });
     return { kind: 'done' as const, files, ...consumption };
@@ -188,6 +188,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
         return reasonOf(values.refusal);
       },
       retryAfterMs: retryAfterOf(request, http.submit.retryAfter, 'submit'),
+      isRejection: async (httpStatus, document) => isRefusal(request, http, { httpStatus, document }),
     };
     const { hookUrl } = call;
     if (http.jobId !== undefined) {
@@ -212,6 +213,19 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       throw new ProviderFailure(known, { consumption: await consumed(request, http, context) });
     }
     return doneWith(request, http, context);
+  };
+
+  /** Whether a 2xx is a refusal. One with a job or with files took the work, whatever else it says. */
+  const isRefusal = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
+    const { refusal } = http.submit;
+    if (refusal === undefined || isBody(http)) return false;
+    const { jobId, outputs } = http;
+    const refused = await file.read(request, { refusal }, context, 'submit');
+    if (reasonOf(refused.refusal) === undefined) return false;
+    const values = await file.read(request, { jobId, outputs }, context);
+    return jobId === undefined
+      ? filesOf(values.outputs, request.upstream).length === 0
+      : jobIdOf(values.jobId) === undefined;
   };
 
   /** How long a response asks us to wait, as the model file reads it. */

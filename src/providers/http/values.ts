@@ -6,6 +6,7 @@ import type { FailureReason } from '../../domain/failure-reason.ts';
 import { isWebAddress, jobIdAt, textAt } from '../json-answer.ts';
 import { filesIn, filesOfBase64 } from '../output-files.ts';
 import type { CancelOutcome, ProducedFile } from '../provider.ts';
+import { urlOf } from '../upstream-target.ts';
 import type { Address } from '../upstream-target.ts';
 import { isAllowed } from './hosts.ts';
 import type { HostScope } from './hosts.ts';
@@ -75,11 +76,16 @@ export function headerOf(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x20-\x7e]{1,4096}$/.test(value) ? value : undefined;
 }
 
-/** The files that an expression names: URLs, data URLs, and base64 if declared as such. */
-export function filesOf(value: unknown): readonly ProducedFile[] {
+/**
+ * The files that an expression names: URLs, paths below the base URL, data URLs, and base64 if declared as such.
+ */
+export function filesOf(value: unknown, scope: HostScope): readonly ProducedFile[] {
   return (Array.isArray(value) ? value : [value]).flatMap((item: unknown) => {
     const base64 = textAt(item, 'base64');
     if (base64 !== undefined) return filesOfBase64(base64);
+    const path = pathOf(item);
+    const url = path === undefined ? undefined : urlOf(scope, path);
+    if (url !== undefined) return [{ from: 'url', url: url.href }];
     return typeof item === 'string' && (isWebAddress(item) || item.startsWith('data:')) ? filesIn(item) : [];
   });
 }
