@@ -108,7 +108,8 @@ function routesOf<Upstream extends TSchema>(upstream: Upstream) {
   const upstreams = Type.Array(upstream, { minItems: 1, maxItems: 8 });
   const balance = Type.Optional(Type.Unsafe<Balance>({ type: 'string', enum: ['ordered', 'least_busy', 'weighted'] }));
   const fallback = Type.Optional(Type.Unsafe<Fallback>({ type: 'string', enum: [...FALLBACKS] }));
-  return Type.Record(RouteName, Type.Object({ upstreams, balance, fallback }, { additionalProperties: false }));
+  const route = Type.Object({ upstreams, balance, fallback }, { additionalProperties: false });
+  return Type.Record(RouteName, route, { additionalProperties: false });
 }
 
 const Seconds = Type.Integer({ minimum: 1, maximum: 604_800 });

@@ -17,7 +17,7 @@ const members = {
   $schema: Type.Optional(Type.String()),
   name: Type.String({ pattern: PROVIDER_NAME }),
   title: Type.String({ minLength: 1, maxLength: 100, description: 'Its own name: `Black Forest Labs`.' }),
-  documentation: HttpsUrl,
+  documentation: Type.Optional(HttpsUrl),
   keys: Type.Optional(Type.String({ ...HttpsUrl, description: 'Where its customers create keys.' })),
   checkedAt: Type.String({
     pattern: '^20[0-9]{2}-[01][0-9]-[0-3][0-9]$',

@@ -11,7 +11,7 @@ export function presentProvider(
   settings: Pick<UpstreamSettings, 'credentialSourceOf' | 'baseUrlOf' | 'baseUrlSourceOf'>,
   isOffered: (model: string) => boolean,
 ): Static<typeof AdminProviderSchema> {
-  const { name, title, documentation, keys = null, checkedAt, credential = 'required', isSelfHosted } = provider;
+  const { name, title, documentation = null, keys = null, checkedAt, credential = 'required', isSelfHosted } = provider;
   const own = provider.upstream['baseUrl'];
   const ownUrl = isSelfHosted === true || typeof own !== 'string' ? null : own;
   return {

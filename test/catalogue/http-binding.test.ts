@@ -73,6 +73,21 @@ describe('an upstream that a model file describes', () => {
     }
   });
 
+  it('is rejected when a header, a field of media or a route has a name that cannot be one', () => {
+    const check = compileCheck(modelDefinitionSchema(PROTOCOLS), 'invalid model file');
+    for (const name of ['bad name', 'x\n', '']) {
+      for (const http of [
+        { ...GOOD, headers: { [name]: 'x' } },
+        { ...GOOD, submit: { ...GOOD.submit, headers: { [name]: "'x'" } } },
+        { ...GOOD, media: { [name]: 'url' as const } },
+      ]) {
+        assert.notEqual(check(definition({ http })), undefined, JSON.stringify(name));
+      }
+      const { default: route } = definition({}).routes;
+      assert.notEqual(check({ ...definition({}), routes: { default: route, [name]: route } }), undefined);
+    }
+  });
+
   it('is rejected when the file sets a header that carries a credential or belongs to the connection', () => {
     for (const name of ['Authorization', 'cookie', 'Host', 'Content-Length']) {
       assert.match(problemOf({ http: { ...GOOD, headers: { [name]: 'x' } } }) ?? '', /is not for a model file to set$/);

@@ -74,7 +74,7 @@ async function listProviders({ database, environment }: OpenInstallation): Promi
                 : 'available with a URL',
           models: definitions.filter((model) => providerNamesOf(model).has(provider.name)).map(({ name }) => name),
           keys: provider.keys ?? null,
-          documentation: provider.documentation,
+          documentation: provider.documentation ?? null,
           checked: provider.checkedAt,
         };
       });

@@ -37,6 +37,7 @@ const MEDIA_FIELD = '^[A-Za-z_][A-Za-z0-9_]{0,63}$';
 const HEADER_NAME = '^[A-Za-z][A-Za-z0-9-]{0,63}$';
 
 const HeaderExpressions = Type.Record(Type.String({ pattern: HEADER_NAME }), expression('The value, a text.'), {
+  additionalProperties: false,
   maxProperties: 20,
 });
 
@@ -106,6 +107,7 @@ export const HttpBindingSchema = Type.Object(
     hosts: Type.Optional(HostsSchema),
     headers: Type.Optional(
       Type.Record(Type.String({ pattern: HEADER_NAME }), Type.String({ pattern: '^[\\x20-\\x7e]{1,1000}$' }), {
+        additionalProperties: false,
         maxProperties: 20,
         description: 'Sent unchanged with every request.',
       }),
@@ -137,6 +139,7 @@ export const HttpBindingSchema = Type.Object(
         Type.String({ pattern: MEDIA_FIELD }),
         Type.Unsafe<MediaMode>({ type: 'string', enum: [...MEDIA_MODES] }),
         {
+          additionalProperties: false,
           maxProperties: 20,
           description:
             'How the files of a field are passed on: `url` as a URL that the provider fetches, which is the default; ' +

@@ -16,7 +16,10 @@ export const AdminProviderSchema = Type.Object(
   {
     name: Type.String(),
     title: Type.String(),
-    documentation: Type.String(),
+    documentation: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description: 'Null if it has none of its own.',
+    }),
     keys: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       description: 'The page where customers of the provider create keys.',

@@ -53,9 +53,13 @@ function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpe
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor href={documentation} target="_blank" rel="noreferrer" size="sm">
-          {title}
-        </Anchor>
+        {documentation === null ? (
+          title
+        ) : (
+          <Anchor href={documentation} target="_blank" rel="noreferrer" size="sm">
+            {title}
+          </Anchor>
+        )}
       </Table.Td>
       <Table.Td>
         <Badge variant="light" color={missing === null ? 'teal' : 'gray'} tt="none" miw="max-content">
