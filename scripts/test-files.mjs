@@ -23,8 +23,8 @@ const GROUPS = {
   faults: ['test/kill', 'test/faults'],
   /** Requests and files that are made to cost as much as possible. */
   hostile: ['test/attack'],
-  /** What is sent to providers, compared with what their official clients send. */
-  oracle: ['test/oracle'],
+  /** What is sent to providers, compared with what their official clients send, and the workbench for a mapping. */
+  oracle: ['test/oracle', 'test/workbench'],
   /** What the embedded engines render, to the last pixel and sample, and how media files are read. */
   media: ['packages/engines/test', 'packages/media/test', 'test/providers/embedded'],
 };

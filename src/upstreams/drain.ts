@@ -1,12 +1,18 @@
 /** What operators do to an upstream: let no new tasks go there while its jobs continue, and let them again. */
 import type { Queryable, Statement } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import { upstreamName } from './upstream-caps.ts';
 import { drainUpstream, resumeUpstream } from './states.ts';
 
 /** No model has ever named such an upstream. */
-export class UnknownUpstreamError extends Error {
-  override readonly name = 'UnknownUpstreamError';
+export class UpstreamNotFoundError extends DarkroomError {
+  override readonly name = 'UpstreamNotFoundError';
+  override readonly kind = 'not_found';
+
+  constructor(upstream: string) {
+    super(`no model names an upstream ${JSON.stringify(upstream)}`);
+  }
 }
 
 const selectStored: Statement = {
@@ -29,10 +35,10 @@ interface NamedUpstream {
 /**
  * Drains an upstream, or ends that together with its pause. What workers know of it is at most a second old.
  *
- * @throws {UnknownUpstreamError}
+ * @throws {UpstreamNotFoundError}
  */
 export async function setDrained(database: Queryable, upstream: string, isDrained: boolean): Promise<void> {
-  if (!(await isKnown(database, upstream))) throw new UnknownUpstreamError(`there is no upstream ${upstream}`);
+  if (!(await isKnown(database, upstream))) throw new UpstreamNotFoundError(upstream);
   if (isDrained) await drainUpstream(database, upstream);
   else await resumeUpstream(database, upstream);
 }

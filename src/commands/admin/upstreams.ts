@@ -1,5 +1,5 @@
 /** `admin upstreams`: the upstreams of tasks, and whether new tasks may go there. */
-import { setDrained, UnknownUpstreamError } from '../../upstreams/drain.ts';
+import { UpstreamNotFoundError, setDrained } from '../../upstreams/drain.ts';
 import { reportUpstreams } from '../../upstreams/upstream-report.ts';
 import { presentUpstreams } from '../../presenters/admin-service.ts';
 import { AdminError } from './admin-error.ts';
@@ -43,8 +43,8 @@ async function change(database: Database, upstream: string, isDrained: boolean) 
   try {
     await setDrained(database, upstream, isDrained);
   } catch (error) {
-    if (!(error instanceof UnknownUpstreamError)) throw error;
-    throw new AdminError(`no model names an upstream "${upstream}": admin upstreams list has those in use`);
+    if (!(error instanceof UpstreamNotFoundError)) throw error;
+    throw new AdminError(`${error.message}: admin upstreams list has those in use`);
   }
   return { upstream, drained: isDrained };
 }

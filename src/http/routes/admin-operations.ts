@@ -5,7 +5,7 @@ import { isTextModel } from '../../catalogue/text-definition.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { readTimeline } from '../../tasks/record/timeline.ts';
-import { setDrained, UnknownUpstreamError } from '../../upstreams/drain.ts';
+import { setDrained } from '../../upstreams/drain.ts';
 import { idleUpstream, reportUpstreams } from '../../upstreams/upstream-report.ts';
 import { capsOf } from '../../upstreams/upstream-caps.ts';
 import {
@@ -40,11 +40,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
     { ctx, params: { upstream = '' } }: Pick<RouteRequest<unknown, unknown>, 'ctx' | 'params'>,
     isDrained: boolean,
   ) => {
-    try {
-      await setDrained(database, upstream, isDrained);
-    } catch (error) {
-      throw error instanceof UnknownUpstreamError ? notFound() : error;
-    }
+    await setDrained(database, upstream, isDrained);
     logChange(http, ctx, isDrained ? 'drain upstream' : 'resume upstream', { upstream });
     const reports = await reportUpstreams(database);
     return presentUpstream(reports.find((report) => report.upstream === upstream) ?? idleUpstream(upstream), caps());

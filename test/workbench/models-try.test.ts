@@ -15,8 +15,8 @@ import { builtProgram } from '../support/built-program.ts';
 import { createAdminProgram } from '../../src/commands/admin/arguments.ts';
 import { tryCommand } from '../../src/commands/admin/models.ts';
 import { DarkroomError } from '../../src/domain/darkroom-error.ts';
-import { runAdminCommand } from './admin-command.ts';
-import type { CommandResult } from './admin-command.ts';
+import { runAdminCommand } from '../commands/admin-command.ts';
+import type { CommandResult } from '../commands/admin-command.ts';
 
 const SECRET = 'the-secret-of-main';
 const KEY = { UPSTREAM_MAIN_KEY: SECRET };

@@ -1,6 +1,6 @@
 /**
  * A pool of servers that keep their jobs in memory, through the whole service: one is killed, drained, or removed from
- * the model's file while its jobs run. `POOL_JOBS=200` runs as many.
+ * the model's file while its jobs run. `POOL_JOBS=40` runs fewer.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 
-const JOBS = Number(process.env['POOL_JOBS'] ?? 40);
+const JOBS = Number(process.env['POOL_JOBS'] ?? 200);
 /** What an operator does to an upstream is known to every worker by then. */
 const KNOWN_WITHIN_MS = 1_500;
 /** Each by an account of its own. */
