@@ -1,7 +1,7 @@
 /**
  * What every task cost the operator, and the margin that is left: one row for each task that has ended and whose work
  * an upstream had. The cost is recorded with the outcome of the work (`generations`), and copied here by the
- * settlement; null where nobody knows it.
+ * settlement; null where it is not known.
  *
  * `operator_costs` (operator-costs.ts) answers another question: how much a provider can bill at most for work that no
  * owner paid. Such a task has a row in both, so their sums are never added.

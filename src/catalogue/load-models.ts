@@ -255,6 +255,7 @@ function modelOf(parsed: unknown, check: MediaModelCheck): CatalogueModel | stri
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
   const ofForm = (isText ? checkTextDefinition : check.form)(parsed).map(({ message }) => message);
   if (ofForm.length > 0) return ofForm;
+  // Its form was checked.
   const file = parsed as CatalogueModel;
   const model = isTextModel(file) ? file : expandPools(file);
   if (typeof model === 'string') return [model];

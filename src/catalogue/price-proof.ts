@@ -192,7 +192,7 @@ function proveTiers({ by, usd }: Pricing, schema: Schema): Decimal {
   const names = field === undefined ? fields : [field];
   const enums = names.map((name) => enumOf(name, schema));
   if (fields.length > 0 && enums.flatMap(({ values }) => values).some((value) => value.includes('/'))) {
-    throw new PricingRuleError('pricing.by.fields: values with "/" cannot be told apart in the keys of usd');
+    throw new PricingRuleError('pricing.by.fields: values with "/" are ambiguous in the keys of usd');
   }
   const keys = enums
     .map(({ values }) => values.map((value) => [value]))

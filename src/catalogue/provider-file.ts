@@ -51,6 +51,7 @@ const OF_MODELS: readonly string[] = ['provider', 'model'];
 export function providerFileCheck(
   upstreams: readonly TObject[],
 ): (file: string, parsed: unknown) => ProviderFile | ModelFileError {
+  // `Object.assign` of a list is `any`.
   const all = Object.assign({}, ...upstreams.map(({ properties }) => properties)) as TObject['properties'];
   const shared = Object.fromEntries(
     Object.entries(all).flatMap(([name, schema]) =>

@@ -7,7 +7,7 @@ import type { TaskRoute } from './task-route.ts';
 
 /** @param files how many it produced; 0: it failed. */
 export function workCostAt({ request, costRule, gated }: TaskRoute, files: number, consumption: Consumption): WorkCost {
-  // Nobody bills the work of an embedded engine.
+  // The work of an embedded engine is not billed.
   if (gated === undefined) return { cost: { microUsd: 0n, source: 'rule' } };
   return workCost(costRule, request.input, files, consumption);
 }

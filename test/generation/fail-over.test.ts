@@ -54,7 +54,7 @@ describe('a job that failed without a bill', () => {
   const PAIRS = [
     'acme/pair',
     'acme/fails',
-    'acme/told',
+    'acme/recorded',
     'acme/lost',
     'acme/dead',
     'acme/full',
@@ -204,8 +204,8 @@ describe('a job that failed without a bill', () => {
     }
   });
 
-  it('is not polled again by the next attempt when its failure was recorded and nobody was told', async () => {
-    const task = await begin('acme/told');
+  it('is not polled again by the next attempt when its failure was recorded and not reported', async () => {
+    const task = await begin('acme/recorded');
     await task.submit();
     await task.await(0);
 

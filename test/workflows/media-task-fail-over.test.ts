@@ -97,7 +97,7 @@ describe('a mediaTask whose job failed and is not billed', () => {
     assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
   });
 
-  it('is told nothing of that where its route does not allow it', async () => {
+  it('does not learn of that where its route does not allow it', async () => {
     const task = await lab.startTask(jobs(0), { isUpstream: true });
 
     await task.result();

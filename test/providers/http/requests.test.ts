@@ -519,7 +519,7 @@ describe('how long a provider asks to wait', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a submit that tells the provider where to call back', () => {
+describe('a submit that sends the address to call back', () => {
   it('sends the address and the secret of the task, and neither where the provider cannot call back', async () => {
     const http: HttpBinding = {
       ...JOBS,

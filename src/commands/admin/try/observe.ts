@@ -38,7 +38,7 @@ interface Setup {
   readonly scope: HostScope;
 }
 
-/** The headers of a response that tell its reader something. */
+/** The headers of a response that are worth showing. */
 const SHOWN_HEADERS: readonly string[] = [
   'content-type',
   'content-length',

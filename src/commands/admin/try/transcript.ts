@@ -58,7 +58,7 @@ export interface Transcript {
 }
 
 const MAX_STEPS = 10_000;
-/** A longer text of base64 is cut: nobody reads it. */
+/** A longer text of base64 is cut. */
 const LONGEST_BASE64 = 200;
 const SHOWN_BASE64 = 40;
 /** The longest text of a response that is shown, in characters. */

@@ -183,7 +183,7 @@ function priceOf({ pricing }: ModelDefinition, input: Readonly<Record<string, un
   return `${formatUsd(costMicroUsd)} USD at most (${formatDecimal(quantity)} ${pricing.unit} x ${formatDecimal(unitUsd)}${times})`;
 }
 
-/** @throws {AdminError} nobody agreed. */
+/** @throws {AdminError} there was no consent. */
 async function requireConsent({ yes }: TryOptions, { baseUrl = '', secret }: Upstream, price: string): Promise<void> {
   const credential = secret === undefined ? 'no credential' : secretVariable(secret);
   process.stderr.write(
