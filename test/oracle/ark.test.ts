@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { workCost } from '../../src/catalogue/work-cost.ts';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { answering, cancelled, polled, reasonOf, submitted } from './answers.ts';
@@ -138,7 +139,12 @@ describe('the mapping of Ark', () => {
               videos: [{ type: 'url', url: URL_OF_VIDEO, mediaType: 'video/mp4' }],
               usage: { completion_tokens: 108_900 },
             });
-            assert.deepEqual(ended, { kind: 'done', files: [{ from: 'url', url: URL_OF_VIDEO }] });
+            assert.deepEqual(ended, {
+              kind: 'done',
+              files: [{ from: 'url', url: URL_OF_VIDEO }],
+              // The client reads the tokens of the output only, which are all tokens of a video.
+              usage: { totalTokens: 108_900 },
+            });
             const [submitOfOurs, poll, submitOfClient, pollOfClient] = requests.slice(first);
             assertSameRequest(submitOfOurs, submitOfClient, { host });
             assertSameRequest(poll, pollOfClient, { host });
@@ -180,7 +186,12 @@ describe('the mapping of Ark', () => {
 
   it('sends what the client sends for images, except that it asks for URLs', async () => {
     // URLs are streamed to disk; the client has every image in memory.
-    const answer = { json: { data: [{ url: 'https://a.example/1.png', b64_json: 'YQ==' }] } };
+    const answer = {
+      json: {
+        data: [{ url: 'https://a.example/1.png', b64_json: 'YQ==' }],
+        usage: { generated_images: 1, output_tokens: 14_400, total_tokens: 14_400 },
+      },
+    };
     await withRecorder(answering(answer), async ({ origin, requests }) => {
       await withClient('ark', origin, async (client) => {
         for (const [model, input, count, name, options] of images) {
@@ -192,7 +203,11 @@ describe('the mapping of Ark', () => {
             });
 
             const submission = await provider.submit(requestFor(input, new Map(await Promise.all(files))), submit);
-            assert.deepEqual(submission, { kind: 'done', files: [{ from: 'url', url: 'https://a.example/1.png' }] });
+            assert.deepEqual(submission, {
+              kind: 'done',
+              files: [{ from: 'url', url: 'https://a.example/1.png' }],
+              usage: { totalTokens: 14_400, images: 1 },
+            });
             const { value } = await client.call('image', name, options);
             assert.deepEqual(value, ['YQ==']);
 
@@ -203,6 +218,21 @@ describe('the mapping of Ark', () => {
           });
         }
       });
+    });
+  });
+
+  it('charges the tokens of the model that has one rate', async () => {
+    await withRecorder(answering(SUCCEEDED), ({ origin }) => {
+      const usage = { totalTokens: 108_900 };
+      const costOf = (model: string) => {
+        const rule = mapped(model, origin).definition.routes['default']?.upstreams[0]?.cost;
+        return workCost(rule, {}, 1, { usage }).cost?.microUsd;
+      };
+      assert.equal(costOf('ark/seedance-2.0-fast'), 609_840n);
+      // These depend on resolution and sound.
+      assert.equal(costOf('ark/seedance-2.0'), undefined);
+      assert.equal(costOf('ark/seedance-1.5-pro'), undefined);
+      return Promise.resolve();
     });
   });
 

@@ -157,8 +157,15 @@ describe('the mapping of DashScope', () => {
             const { value, error } = await client.call('generate', ...theirs);
 
             assert.deepEqual(error, undefined);
-            assert.deepEqual(value, [{ type: 'url', url: URL_OF_VIDEO, mediaType: 'video/mp4' }]);
-            assert.deepEqual(state, { kind: 'done', files: [{ from: 'url', url: URL_OF_VIDEO }] });
+            assert.deepEqual(value, {
+              videos: [{ type: 'url', url: URL_OF_VIDEO, mediaType: 'video/mp4' }],
+              seconds: 5,
+            });
+            assert.deepEqual(state, {
+              kind: 'done',
+              files: [{ from: 'url', url: URL_OF_VIDEO }],
+              usage: { seconds: 5 },
+            });
             const [submitOfOurs, poll, submitOfClient, pollOfClient] = requests.slice(first);
             assertSameRequest(submitOfOurs, submitOfClient, { host, headers: ['x-dashscope-async'] });
             assertSameRequest(poll, pollOfClient, { host });
@@ -221,6 +228,7 @@ describe('the mapping of DashScope', () => {
           assert.deepEqual(submission, {
             kind: 'done',
             files: ['https://a.example/1.png', 'https://a.example/2.png'].map((url) => ({ from: 'url', url })),
+            usage: { images: 2 },
           });
           const recorded = requests[index];
           assert.ok(recorded !== undefined);

@@ -38,6 +38,13 @@ export const REFUSED_IMAGES: readonly { readonly what: string; readonly answer: 
     { what: 'no image', answer: candidate('NO_IMAGE'), reason: 'no_output' },
   ];
 
+/** The consumption of `IMAGE_ANSWER` as the official client gives it. */
+export function usageOfClient(value: unknown): object {
+  const { usageMetadata } = value as { usageMetadata: Readonly<Record<string, number>> };
+  const { promptTokenCount, candidatesTokenCount, totalTokenCount } = usageMetadata;
+  return { inputTokens: promptTokenCount, outputTokens: candidatesTokenCount, totalTokens: totalTokenCount };
+}
+
 /** The images of a response as the official client gives it, without those of its thoughts. */
 export function filesOfClient(value: unknown): readonly { readonly from: 'bytes'; readonly bytes: Buffer }[] {
   interface Part {

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
-import { IMAGE_ANSWER, REFUSED_IMAGES, errorOf, filesOfClient } from './gemini.ts';
+import { IMAGE_ANSWER, REFUSED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
 import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
@@ -75,7 +75,7 @@ describe('the mapping of Gemini images', () => {
         });
         const [ours, theirs] = session.requests();
         assertSameRequest(ours, theirs, { host, headers });
-        assert.deepEqual(submission, { kind: 'done', files: filesOfClient(value) });
+        assert.deepEqual(submission, { kind: 'done', files: filesOfClient(value), usage: usageOfClient(value) });
       });
     }
   }
@@ -109,7 +109,11 @@ describe('the mapping of Gemini videos', () => {
   });
   const thought = { type: 'thought', content: [{ type: 'text', text: 'A boat.' }] };
   const made = (...content: readonly object[]) =>
-    interaction({ status: 'completed', steps: [thought, { type: 'model_output', content }] });
+    interaction({
+      status: 'completed',
+      steps: [thought, { type: 'model_output', content }],
+      usage: { total_input_tokens: 12, total_output_tokens: 46_080, total_thought_tokens: 8, total_tokens: 46_100 },
+    });
   const video = () => mapped(`google/${MODEL}`, session.origin);
 
   for (const hasImage of [false, true]) {
@@ -147,13 +151,24 @@ describe('the mapping of Gemini videos', () => {
     assertSameRequest(cancel, cancelOfClient, { host, headers });
   });
 
-  it('takes the video from the same answer as the official client', async () => {
+  it('takes the video and the tokens from the same answer as the official client', async () => {
     session.answer(made({ type: 'text', text: 'Here it is.' }, { type: 'video', mime_type: 'video/mp4', uri: URI }));
     const { provider, requestFor } = video();
     const { value } = await session.call('get', ID);
-    const url = (value as { output_video: { uri: string } }).output_video.uri;
+    const { output_video: output, usage } = value as {
+      output_video: { uri: string };
+      usage: { total_input_tokens: number; total_output_tokens: number; total_tokens: number };
+    };
     const state = await provider.poll(requestFor(input), ID, call);
-    assert.deepEqual(state, { kind: 'done', files: [{ from: 'url', url }] });
+    assert.deepEqual(state, {
+      kind: 'done',
+      files: [{ from: 'url', url: output.uri }],
+      usage: {
+        inputTokens: usage.total_input_tokens,
+        outputTokens: usage.total_output_tokens,
+        totalTokens: usage.total_tokens,
+      },
+    });
   });
 
   for (const status of ['queued', 'in_progress']) {

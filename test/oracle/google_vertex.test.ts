@@ -8,7 +8,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { findBinding } from '../../src/providers/http/binding.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
-import { IMAGE_ANSWER, REFUSED_IMAGES, errorOf, filesOfClient } from './gemini.ts';
+import { IMAGE_ANSWER, REFUSED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
@@ -84,7 +84,7 @@ describe('the mapping of Gemini images at Vertex AI', () => {
       });
       const [ours, theirs] = requestsOf(session);
       assertSameRequest(ours, theirs, { host });
-      assert.deepEqual(submission, { kind: 'done', files: filesOfClient(value) });
+      assert.deepEqual(submission, { kind: 'done', files: filesOfClient(value), usage: usageOfClient(value) });
     });
   }
 

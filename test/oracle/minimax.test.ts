@@ -142,19 +142,29 @@ describe('the mapping of MiniMax', () => {
       'GET /v1/files/retrieve?file_id=176844028768320',
     ]);
 
-    const task = { id: ID, status: 'succeeded', content: { url: 'https://cdn.example/b.mp4' } };
+    const task = {
+      id: ID,
+      status: 'succeeded',
+      content: { url: 'https://cdn.example/b.mp4' },
+      usage: { total_seconds: 5, input_seconds: 0, output_seconds: 5 },
+    };
     const atOnce = ({ method, url }: Recorded): Scripted => {
       assert.equal(`${method} ${url}`, `GET /v2/query/video_generation/${ID}`);
       return { json: { task } };
     };
     assert.deepEqual(await polled(H3, ID, atOnce), {
-      result: { kind: 'done', files: [{ from: 'url', url: 'https://cdn.example/b.mp4' }] },
+      result: { kind: 'done', files: [{ from: 'url', url: 'https://cdn.example/b.mp4' }], usage: { seconds: 5 } },
     });
   });
 
   it('sends the documented requests for speech and music', async () => {
     const url = 'https://cdn.example/a.mp3';
-    await withRecorder(answering({ json: { data: { audio: url, status: 2 }, base_resp: OK } }), async (recorder) => {
+    const script = ({ url: path }: Recorded): Scripted => {
+      // Music has no characters.
+      const extra = path === '/v1/t2a_v2' ? { usage_characters: 26 } : { music_duration: 25_364 };
+      return { json: { data: { audio: url, status: 2 }, extra_info: extra, base_resp: OK } };
+    };
+    await withRecorder(answering(script), async (recorder) => {
       const { origin, requests } = recorder;
       for (const [model, input, path, body] of [
         [
@@ -205,7 +215,11 @@ describe('the mapping of MiniMax', () => {
           const first = requests.length;
           const { provider, requestFor } = mapped(model, origin);
           const submission = await provider.submit(requestFor(input), submit);
-          assert.deepEqual(submission, { kind: 'done', files: [{ from: 'url', url }] });
+          assert.deepEqual(submission, {
+            kind: 'done',
+            files: [{ from: 'url', url }],
+            ...(path === '/v1/t2a_v2' ? { usage: { characters: 26 } } : {}),
+          });
           const [recorded] = requests.slice(first);
           assert.ok(recorded !== undefined);
           const sent = comparable(recorded);

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import { workCost } from '../../src/catalogue/work-cost.ts';
 import { openAiProtocol } from '../../src/providers/openai/protocol.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import type { GenerationRequest, InputFile } from '../../src/providers/provider.ts';
@@ -58,7 +59,16 @@ const REJECTIONS: readonly Rejection[] = [
 
 describe('the mapping of OpenAI', () => {
   const session = useClient('openai');
-  const images = { created: 1, data: [{ b64_json: PICTURE.toString('base64') }, { b64_json: 'aGk=' }] };
+  const images = {
+    created: 1,
+    data: [{ b64_json: PICTURE.toString('base64') }, { b64_json: 'aGk=' }],
+    usage: {
+      input_tokens: 1_000,
+      input_tokens_details: { text_tokens: 200, image_tokens: 800 },
+      output_tokens: 3_500,
+      total_tokens: 4_500,
+    },
+  };
   const input = {
     prompt: 'a boat',
     size: '1536x1024',
@@ -71,16 +81,29 @@ describe('the mapping of OpenAI', () => {
 
   it('asks for images as the official client does, and takes the same from the answer', async () => {
     session.answer({ json: images });
-    const { provider, requestFor, host } = mapped('openai/gpt-image-2', session.origin);
+    const { definition, provider, requestFor, host } = mapped('openai/gpt-image-2', session.origin);
     const submission = await provider.submit(requestFor(input), submitCall());
     const { value } = await session.call('generate', { model: 'gpt-image-2', ...input });
     const [ours, theirs] = session.requests();
     assertSameRequest(ours, theirs, { host });
-    const { data } = value as { data: { b64_json: string }[] };
+    const { data, usage } = value as {
+      data: { b64_json: string }[];
+      usage: { input_tokens: number; output_tokens: number; total_tokens: number };
+    };
+    const tokens = {
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
+      totalTokens: usage.total_tokens,
+    };
     assert.deepEqual(submission, {
       kind: 'done',
       files: data.map(({ b64_json: base64 }) => ({ from: 'bytes', bytes: Buffer.from(base64, 'base64') })),
+      usage: tokens,
     });
+    // The list has 5, 8 and 30 USD for a million tokens of text, of input images and of output. Text and input images
+    // are one quantity of ours, at the higher rate.
+    const rule = definition.routes['default']?.upstreams[0]?.cost;
+    assert.equal(workCost(rule, input, 2, { usage: tokens }).cost?.microUsd, 1_000n * 8n + 3_500n * 30n);
   });
 
   const edits: readonly (readonly [string, readonly string[], boolean])[] = [

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { microUsdOf } from '../../src/providers/consumption.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
@@ -74,11 +75,9 @@ describe('the mapping of images of OpenRouter', () => {
         });
         const [ours, theirs] = session.requests();
         assertSameRequest(ours, theirs, { host });
-        const files = (value as { data: { b64Json: string }[] }).data.map(({ b64Json }) => ({
-          from: 'bytes',
-          bytes: Buffer.from(b64Json, 'base64'),
-        }));
-        assert.deepEqual(submission, { kind: 'done', files });
+        const { data, usage } = value as { data: { b64Json: string }[]; usage: { cost: number } };
+        const files = data.map(({ b64Json }) => ({ from: 'bytes', bytes: Buffer.from(b64Json, 'base64') }));
+        assert.deepEqual(submission, { kind: 'done', files, costMicroUsd: microUsdOf(usage.cost) });
       });
     }
   }
@@ -172,14 +171,24 @@ describe('the mapping of videos of OpenRouter', () => {
     session.answer(job('completed', { unsigned_urls: [unsigned], usage: { cost: 2.4, is_byok: false } }));
     const { provider, requestFor } = mapped('openrouter/veo-3.1', session.origin);
     const { value } = await session.call('poll', ID);
-    const urls = (value as { unsignedUrls: string[] }).unsignedUrls;
+    const { unsignedUrls: urls, usage } = value as { unsignedUrls: string[]; usage: { cost: number } };
     const state = await provider.poll(requestFor(input), ID, call);
-    assert.deepEqual(state, { kind: 'done', files: urls.map((url) => ({ from: 'url', url })) });
+    const files = urls.map((url) => ({ from: 'url', url }));
+    assert.deepEqual(state, { kind: 'done', files, costMicroUsd: microUsdOf(usage.cost) });
 
     session.answer({ file: { mimeType: 'video/mp4', bytes: Buffer.from('a video') } });
     await session.call('content', ID);
     const [content] = session.requests();
     assert.equal(`https://${String(content?.headers['x-oracle-host'])}${content?.url}`, unsigned);
+  });
+
+  it('does not know what a job costs that another provider bills', async () => {
+    session.answer(job('completed', { unsigned_urls: ['https://a.example/1'], usage: { cost: 0, is_byok: true } }));
+    const { provider, requestFor } = mapped('openrouter/veo-3.1', session.origin);
+    const { value } = await session.call('poll', ID);
+    assert.deepEqual((value as { usage: unknown }).usage, { cost: 0, isByok: true });
+    const state = await provider.poll(requestFor(input), ID, call);
+    assert.deepEqual(state, { kind: 'done', files: [{ from: 'url', url: 'https://a.example/1' }] });
   });
 
   const failures: readonly (readonly [string, Scripted, string])[] = [

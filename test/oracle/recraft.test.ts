@@ -11,6 +11,7 @@ import { comparable, mapped } from './oracle.ts';
 const RECRAFT = { model: 'recraft/recraft-4.1', input: { prompt: 'a boat' } };
 const ONE = 'https://img.recraft.ai/a';
 const TWO = 'https://img.recraft.ai/b';
+/** A credit is 0.001 USD. */
 const IMAGES = {
   json: { created: 1, credits: 70, data: [ONE, TWO].map((url) => ({ image_id: 'i', url })) },
 };
@@ -66,6 +67,7 @@ describe('the mapping of Recraft', () => {
           assert.deepEqual(await provider.submit(requestFor(input), submit), {
             kind: 'done',
             files: [ONE, TWO].map((url) => ({ from: 'url', url })),
+            costMicroUsd: 70_000n,
           });
 
           const [recorded] = requests.slice(first);
@@ -90,7 +92,7 @@ describe('the mapping of Recraft', () => {
         ? IMAGES
         : { json: { created: 1, credits: 10, image: { image_id: 'i', url: ONE } } };
     await withRecorder(answering(script), async ({ origin, requests }) => {
-      for (const [model, input, path, form, urls] of [
+      for (const [model, input, path, form, urls, costMicroUsd] of [
         [
           'recraft/recraft-3-image-to-image',
           {
@@ -115,6 +117,7 @@ describe('the mapping of Recraft', () => {
             response_format: ['url'],
           },
           [ONE, TWO],
+          70_000n,
         ],
         [
           'recraft/remove-background',
@@ -122,6 +125,7 @@ describe('the mapping of Recraft', () => {
           'removeBackground',
           { image: [file], response_format: ['url'] },
           [ONE],
+          10_000n,
         ],
         [
           'recraft/upscale-crisp',
@@ -129,6 +133,7 @@ describe('the mapping of Recraft', () => {
           'crispUpscale',
           { image: [file], response_format: ['url'] },
           [ONE],
+          10_000n,
         ],
       ] as const) {
         await withScratch(async ({ call: submit, inputFile }) => {
@@ -139,6 +144,7 @@ describe('the mapping of Recraft', () => {
           assert.deepEqual(await provider.submit(requestFor(input, media), submit), {
             kind: 'done',
             files: urls.map((url) => ({ from: 'url', url })),
+            costMicroUsd,
           });
 
           const [recorded] = requests.slice(first);

@@ -148,10 +148,13 @@ describe('the mapping of Runway', () => {
   it('takes the files from the same answer as the official client', async () => {
     script({ state: SUCCEEDED });
     const { provider, request } = video();
-    const { value } = await bench.client.call('output', ID);
+    const { value: output } = await bench.client.call('output', ID);
+    const { value: task } = await bench.client.call('retrieve', ID);
+    const { credits } = (task as { cost: { credits: number } }).cost;
     assert.deepEqual(await provider.poll(request, ID, call), {
       kind: 'done',
-      files: (value as string[]).map((url) => ({ from: 'url', url })),
+      files: (output as string[]).map((url) => ({ from: 'url', url })),
+      costMicroUsd: BigInt(credits * 10_000),
     });
   });
 
@@ -196,7 +199,7 @@ describe('the mapping of Runway', () => {
     });
   }
 
-  it('learns from a failed task whether it is billed', async () => {
+  it('learns from a failed task whether it is billed, and at what cost', async () => {
     for (const [credits, isUnbilled] of [
       [0, true],
       [60, false],
@@ -205,7 +208,10 @@ describe('the mapping of Runway', () => {
       const { provider, request } = video();
       await assert.rejects(
         provider.poll(request, ID, call),
-        (error) => error instanceof ProviderFailure && error.isUnbilled === isUnbilled,
+        (error) =>
+          error instanceof ProviderFailure &&
+          error.isUnbilled === isUnbilled &&
+          error.consumption.costMicroUsd === BigInt(credits * 10_000),
       );
     }
   });

@@ -11,6 +11,9 @@ const call = { signal: new AbortController().signal };
 const file = { base64: PICTURE.toString('base64'), type: 'image/png' };
 const url = `data:image/png;base64,${file.base64}`;
 
+/** Of `cost_in_usd_ticks`. */
+const TICKS_PER_MICRO_USD = 10_000;
+
 const errorOf = (status: number, code: string, error: string): Scripted => ({ status, json: { code, error } });
 
 const REJECTIONS: readonly Rejection[] = [
@@ -45,7 +48,12 @@ const REJECTIONS: readonly Rejection[] = [
 describe('the mapping of images of xAI', () => {
   const session = useClient('xai');
   const base64 = PICTURE.toString('base64');
-  const images: Scripted = { json: { data: [{ b64_json: base64 }, { b64_json: 'aGk=', revised_prompt: 'a boat' }] } };
+  const images: Scripted = {
+    json: {
+      data: [{ b64_json: base64 }, { b64_json: 'aGk=', revised_prompt: 'a boat' }],
+      usage: { cost_in_usd_ticks: 400_000_000 },
+    },
+  };
 
   const inputs: readonly (readonly [string, object, object])[] = [
     ['grok-imagine-image', { aspect_ratio: '16:9', n: 2, resolution: '2K' }, { aspectRatio: '16:9', n: 2 }],
@@ -70,17 +78,20 @@ describe('the mapping of images of xAI', () => {
         });
         const [ours, theirs] = session.requests();
         assertSameRequest(ours, theirs, { host });
-        const made = (value as { images: string[] }).images.map((image) => Buffer.from(image, 'base64'));
-        assert.deepEqual(submission, { kind: 'done', files: made.map((bytes) => ({ from: 'bytes', bytes })) });
+        const { images: made, ticks } = value as { images: string[]; ticks: number };
+        const files = made.map((image) => ({ from: 'bytes', bytes: Buffer.from(image, 'base64') }));
+        assert.deepEqual(submission, { kind: 'done', files, costMicroUsd: BigInt(ticks / TICKS_PER_MICRO_USD) });
       });
     }
   }
 
-  it('fails where moderation withheld every image', async () => {
-    session.answer({ json: { data: [{ respect_moderation: false }] } });
+  it('fails where moderation withheld every image, at the cost that the answer has', async () => {
+    session.answer({ json: { data: [{ respect_moderation: false }], usage: { cost_in_usd_ticks: 200_000_000 } } });
     const { provider, requestFor } = mapped('xai/grok-imagine-image', session.origin);
-    const end = await ended(provider.submit(requestFor({ prompt: 'a boat' }), submitCall()));
-    assert.deepEqual(end, { failed: 'content_rejected' });
+    await assert.rejects(provider.submit(requestFor({ prompt: 'a boat' }), submitCall()), {
+      reason: 'content_rejected',
+      consumption: { costMicroUsd: 20_000n },
+    });
   });
 
   itRejects(
@@ -101,7 +112,11 @@ describe('the mapping of videos of xAI', () => {
   const ID = '1f8e9c2a-4b7d-4e3f-9a6b-2c5d8e7f1a3b';
   const input = { prompt: 'a boat', duration: 8, aspect_ratio: '9:16', resolution: '720p' };
   const options = { prompt: 'a boat', duration: 8, aspectRatio: '9:16' };
-  const DONE = { status: 'done', video: { url: 'https://vidgen.x.ai/a.mp4', duration: 8, respect_moderation: true } };
+  const DONE = {
+    status: 'done',
+    video: { url: 'https://vidgen.x.ai/a.mp4', duration: 8, respect_moderation: true },
+    usage: { cost_in_usd_ticks: 5_600_000_000 },
+  };
 
   /** The answers to the submit, and to a poll. */
   const videos =
@@ -147,8 +162,9 @@ describe('the mapping of videos of xAI', () => {
       const [submit, poll, submitOfClient, pollOfClient] = session.requests();
       assertSameRequest(submit, submitOfClient, { host });
       assertSameRequest(poll, pollOfClient, { host });
-      const files = (value as { videos: { url: string }[] }).videos.map((video) => ({ from: 'url', url: video.url }));
-      assert.deepEqual(state, { kind: 'done', files });
+      const { videos: made, ticks } = value as { videos: { url: string }[]; ticks: number };
+      const files = made.map((video) => ({ from: 'url', url: video.url }));
+      assert.deepEqual(state, { kind: 'done', files, costMicroUsd: BigInt(ticks / TICKS_PER_MICRO_USD) });
     });
   }
 

@@ -5,11 +5,11 @@ const alibaba = createAlibaba({ apiKey: 'the-key' });
 
 export const calls = {
   generate: async (model, options) => {
-    const { videos } = await alibaba.video(model).doGenerate({
+    const { videos, providerMetadata } = await alibaba.video(model).doGenerate({
       n: 1,
       ...options,
       providerOptions: { alibaba: { pollIntervalMs: 1, ...options.providerOptions } },
     });
-    return videos;
+    return { videos, seconds: providerMetadata.alibaba.usage.duration };
   },
 };

@@ -9,16 +9,16 @@ const fileOf = ({ base64, type }) => ({ type: 'file', mediaType: type, data: Buf
 
 export const calls = {
   async image(model, { files, ...options }) {
-    const { images } = await image(model).doGenerate({ ...options, files: files?.map(fileOf) });
-    return { images };
+    const { images, providerMetadata } = await image(model).doGenerate({ ...options, files: files?.map(fileOf) });
+    return { images, ticks: providerMetadata.xai.costInUsdTicks };
   },
   async video(model, { file, ...options }) {
     const { xai } = options.providerOptions ?? {};
-    const { videos } = await video(model).doGenerate({
+    const { videos, providerMetadata } = await video(model).doGenerate({
       ...options,
       ...(file === undefined ? {} : { image: fileOf(file) }),
       providerOptions: { xai: { ...xai, pollIntervalMs: 1 } },
     });
-    return { videos };
+    return { videos, ticks: providerMetadata.xai.costInUsdTicks };
   },
 };
