@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import { tasksUrl } from '../http/app/workflow-links.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
@@ -154,6 +155,7 @@ export class Installation {
       dataDir,
       startedAt: new Date().toISOString(),
       environment: configurationOf(environment),
+      upstreamKeys: Object.keys(new EnvironmentReader(environment).upstreams().secrets),
     });
     const publicUrl = environment['PUBLIC_URL'] ?? apiUrl;
     const namespace = environment['TEMPORAL_NAMESPACE'] || VARIABLES.TEMPORAL_NAMESPACE.fallback;
@@ -347,7 +349,9 @@ function withoutEmpty(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function configurationOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   const configuration: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    if (value !== undefined && Object.hasOwn(VARIABLES, name.replace(/_FILE$/, ''))) configuration[name] = value;
+    if (value === undefined) continue;
+    const isOfUpstream = /^UPSTREAM_[A-Z0-9_]+_(?:KEY_FILE|URL)$/.test(name);
+    if (isOfUpstream || Object.hasOwn(VARIABLES, name.replace(/_FILE$/, ''))) configuration[name] = value;
   }
   return configuration;
 }

@@ -23,6 +23,8 @@ export interface Instance {
   readonly startedAt?: string;
   /** The configuration that its processes run with: what `admin` needs to work on the same installation. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Upstreams whose credentials are in the environment of its processes, by name; the credentials are not stored. */
+  readonly upstreamKeys?: readonly string[];
 }
 
 const FILE = 'instance.json';

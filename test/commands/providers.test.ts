@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
 import { ownerOf, readStoredSettings } from '../../src/accounts/stored-upstream-settings.ts';
+import { writeInstance } from '../../src/standalone/instance.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
@@ -45,6 +46,19 @@ describe('admin models providers', () => {
     assert.equal(await statusOf('runway', { UPSTREAM_RUNWAY_KEY: 'key' }), 'offered');
     assert.equal(await statusOf('runway', { UPSTREAM_RUNWAY_KEY_FILE: await keyFile('key\n') }), 'offered');
     assert.equal(await statusOf('runway', { UPSTREAM_RUNWAY_KEY_FILE: '/not/there' }), 'available with a key');
+    await writeInstance({
+      apiUrl: '',
+      adminUrl: '',
+      temporalAddress: '',
+      databaseUrl: room.url,
+      storeUrl: '',
+      dataDir: directory,
+      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY },
+      upstreamKeys: ['runway'],
+    });
+    const ofInstallation = ['models', 'providers', '--data-dir', directory, '--json'];
+    const { stdout } = await runAdminCommand(ofInstallation, {});
+    assert.match(stdout, /"provider": ?"runway",\s*"title": ?"Runway",\s*"status": ?"offered"/);
     assert.equal((await admin(['providers', 'list'])).stdout, (await admin(['models', 'providers'])).stdout);
   });
 });

@@ -15,6 +15,8 @@ export interface OpenInstallation {
   readonly database: Database;
   /** The configuration of the installation that is worked on. */
   readonly environment: NodeJS.ProcessEnv;
+  /** Upstreams whose credentials only its processes have, by name. */
+  readonly upstreamKeys: readonly string[];
 }
 
 /** The options of every admin command. */
@@ -53,7 +55,7 @@ async function openInstallation(
   if (dataDir === undefined && (environment['DATABASE_URL'] ?? environment['DATABASE_URL_FILE'] ?? '') !== '') {
     const config = loadDatabaseConfig(environment);
     process.stderr.write(`using the database ${withoutPassword(config.url)} (DATABASE_URL)\n`);
-    return { database: openDatabase(config, silentLogger()), environment };
+    return { database: openDatabase(config, silentLogger()), environment, upstreamKeys: [] };
   }
   const directory = resolveDataDirectory(dataDir, environment);
   const instance = await readInstance(directory);
@@ -66,7 +68,8 @@ async function openInstallation(
     `using the database of the installation in ${directory} (${withoutPassword(instance.databaseUrl)})\n`,
   );
   const merged = { ...environment, ...instance.environment };
-  return { database: openDatabase(loadDatabaseConfig(merged), silentLogger()), environment: merged };
+  const { upstreamKeys = [] } = instance;
+  return { database: openDatabase(loadDatabaseConfig(merged), silentLogger()), environment: merged, upstreamKeys };
 }
 
 function withoutPassword(url: string): string {

@@ -7,6 +7,7 @@ import type { ProviderFile } from '../../catalogue/provider-file.ts';
 import { readModelTexts } from '../../catalogue/model-files.ts';
 import { loadEncryptionKeys, loadUpstreamEnvironment } from '../../config/config.ts';
 import { packageFile } from '../../config/package-root.ts';
+import { canonicalName } from '../../domain/credential-name.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { ProviderNotFoundError, SettingInvalidError, changeProviderSettings } from '../../providers/change-settings.ts';
 import type { SettingChange } from '../../accounts/stored-upstream-settings.ts';
@@ -49,7 +50,7 @@ export function listCommand(command: Group, onInstallation: OnInstallation): voi
     .action(onInstallation(listProviders));
 }
 
-async function listProviders({ database, environment }: OpenInstallation): Promise<unknown> {
+async function listProviders({ database, environment, upstreamKeys }: OpenInstallation): Promise<unknown> {
   const { providers, definitions } = await readFiles(environment);
   const settings = createUpstreamSettings({
     environment: loadUpstreamEnvironment(environment),
@@ -59,10 +60,14 @@ async function listProviders({ database, environment }: OpenInstallation): Promi
   });
   try {
     await settings.refresh();
+    const known = {
+      baseUrlOf: (name: string) => settings.baseUrlOf(name),
+      hasCredential: (name: string) => settings.hasCredential(name) || upstreamKeys.includes(canonicalName(name)),
+    };
     return providers
       .toSorted((one, other) => one.name.localeCompare(other.name))
       .map((provider) => {
-        const missing = findMissing(provider, settings);
+        const missing = findMissing(provider, known);
         return {
           provider: provider.name,
           title: provider.title,

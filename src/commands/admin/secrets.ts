@@ -160,7 +160,7 @@ async function requireUnused(directory: string): Promise<void> {
   if (!runsWith(instance, secrets)) throw new AdminError(NOT_FROM_FILE);
   const database = openDatabase({ url: instance.databaseUrl, poolSize: 2 }, silentLogger());
   try {
-    const installation = { database, environment: instance.environment };
+    const installation = { database, environment: instance.environment, upstreamKeys: [] };
     const counts = await count(installation);
     if (counts.fallback > 0) {
       throw new AdminError(`${counts.fallback} stored secrets need the old key: run secrets reencrypt first`);
