@@ -196,6 +196,21 @@ CREATE INDEX ledger_entries_by_account ON ledger_entries USING btree (account_id
 CREATE INDEX ledger_entries_usage ON ledger_entries USING btree (account_id, created_at) INCLUDE (amount_micro_usd, key_id, model) WHERE (kind = 'capture'::text);
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+CREATE TABLE live_verifications (
+  provider text NOT NULL,
+  model text NOT NULL,
+  route text NOT NULL,
+  upstream integer NOT NULL,
+  definition_hash text NOT NULL,
+  at timestamp with time zone NOT NULL,
+  outcome text NOT NULL,
+  detail text NOT NULL,
+  members text[],
+  cost_micro_usd bigint NOT NULL,
+  CONSTRAINT live_verifications_pkey PRIMARY KEY (provider, model, route, upstream),
+  CONSTRAINT live_verifications_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'fail'::text])))
+);
+
 CREATE TABLE model_definitions (
   hash text NOT NULL,
   name text NOT NULL,

@@ -204,9 +204,7 @@ function providersOf({ definitions, providers }: ReadModels, settings: ProviderS
     .map((provider) => ({
       provider,
       missing: findMissing(provider, settings),
-      models: definitions
-        .filter((definition) => providerNamesOf(definition).has(provider.name))
-        .map(({ name, modality }) => ({ name, modality })),
+      models: definitions.filter((definition) => providerNamesOf(definition).has(provider.name)),
     }))
     .toSorted((one, other) => one.provider.name.localeCompare(other.provider.name));
 }

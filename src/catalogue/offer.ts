@@ -25,8 +25,8 @@ export interface OfferedProvider {
   readonly provider: ProviderFile;
   /** What has to be configured before its models are offered; undefined: nothing. */
   readonly missing: Missing | undefined;
-  /** All models with an upstream of it. */
-  readonly models: readonly { readonly name: string; readonly modality: CatalogueModel['modality'] }[];
+  /** All models with an upstream of it, as the files have them. */
+  readonly models: readonly CatalogueModel[];
 }
 
 /** What all upstreams of providers have, whatever their models make. */

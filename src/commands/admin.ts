@@ -11,7 +11,7 @@ import { createRunner } from './admin/installation.ts';
 import { databaseCommands } from './admin/database.ts';
 import { failingItemsCommand } from './admin/failing-items.ts';
 import { keyCommands } from './admin/keys.ts';
-import { modelCommands } from './admin/models.ts';
+import { modelCommands, verifyCommand } from './admin/models.ts';
 import { listCommand, providerCommands } from './admin/providers.ts';
 import { secretCommands } from './admin/secrets.ts';
 import { adminTokenCommands, queuesCommand } from './admin/service.ts';
@@ -43,6 +43,7 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
   const models = group('models', 'model files');
   modelCommands(models, environment);
   listCommand(models.command('providers'), run);
+  verifyCommand(models.command('verify'), run);
   providerCommands(group('providers', 'providers of models, their keys and URLs'), run);
   taskCommands(group('tasks', 'single tasks'), run);
   outputCommands(group('outputs', 'stored outputs'), run);

@@ -2,14 +2,18 @@
 import type { Static } from 'typebox';
 import type { AdminProviderSchema } from '@darkroom/api/admin/admin-providers';
 import { credentialNameOf } from '../catalogue/offer.ts';
+import { verificationOf } from '../catalogue/live-verifications.ts';
+import type { LiveVerification } from '../catalogue/live-verifications.ts';
 import type { OfferedProvider } from '../catalogue/offer.ts';
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts';
+import { secondsOf } from './unix-seconds.ts';
 
-/** @param isOffered whether clients can use a model. */
+/** @param isOffered whether clients can use a model. @param verifications all that were recorded. */
 export function presentProvider(
   { provider, missing, models }: OfferedProvider,
   settings: Pick<UpstreamSettings, 'credentialSourceOf' | 'baseUrlOf' | 'baseUrlSourceOf'>,
   isOffered: (model: string) => boolean,
+  verifications: readonly LiveVerification[],
 ): Static<typeof AdminProviderSchema> {
   const { name, title, documentation = null, keys = null, checkedAt, credential = 'required', isSelfHosted } = provider;
   const own = provider.upstream['baseUrl'];
@@ -23,6 +27,15 @@ export function presentProvider(
     missing: missing ?? null,
     credential: { need: credential, source: settings.credentialSourceOf(credentialNameOf(provider)) ?? null },
     baseUrl: { url: settings.baseUrlOf(name) ?? ownUrl, source: settings.baseUrlSourceOf(name) ?? null },
-    models: models.map((model) => ({ ...model, isOffered: isOffered(model.name) })),
+    models: models.map((model) => {
+      const verification = verificationOf(model, name, verifications);
+      return {
+        name: model.name,
+        modality: model.modality,
+        isOffered: isOffered(model.name),
+        verification:
+          verification === undefined ? null : { at: secondsOf(verification.at), outcome: verification.outcome },
+      };
+    }),
   };
 }

@@ -50,7 +50,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'operators',
     bound: "the operator's own files",
   },
-  'src/commands/admin/try/try-model.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
+  'src/commands/admin/try/bound-provider.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
   'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
   'packages/api/src/client/api-client.ts': {
     uses: { 'JSON.parse': 2 },

@@ -213,7 +213,10 @@ describe('a model of a provider', () => {
     const live = await open(settings);
     assert.deepEqual(names(live), []);
     assert.equal(live.providers()[0]?.missing, 'credential');
-    assert.deepEqual(live.providers()[0]?.models, [{ name: 'pictures', modality: 'image' }]);
+    assert.deepEqual(
+      live.providers()[0]?.models.map(({ name, modality }) => [name, modality]),
+      [['pictures', 'image']],
+    );
 
     settings.set({ credentials: ['acme'] });
     await waitFor('it is offered', () => names(live).includes('pictures'));

@@ -144,6 +144,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
       'src/database/copy.ts',
       'src/database/database.ts',
       'src/database/migrate.ts',
+      'src/database/session-lock.ts',
       'src/standalone/postgres.ts',
     ],
     reason: 'to the database that is configured',

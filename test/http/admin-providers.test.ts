@@ -4,8 +4,10 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { definitionHash } from '../../src/catalogue/definition.ts';
 import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
+import { recordVerification } from '../../src/catalogue/live-verifications.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';
@@ -95,9 +97,32 @@ describe('GET /admin/providers', () => {
       missing: 'credential',
       credential: { need: 'required', source: null },
       baseUrl: { url: 'https://api.acme.example', source: null },
-      models: [{ name: 'acme/images', modality: 'image', isOffered: false }],
+      models: [{ name: 'acme/images', modality: 'image', isOffered: false, verification: null }],
     });
     assert.deepEqual([comfy?.missing, comfy?.credential.need, comfy?.baseUrl.url], ['base_url', 'none', null]);
+  });
+});
+
+describe('the verification of a model', () => {
+  /** The last run of its only upstream. */
+  async function run(outcome: 'success' | 'fail', hash: string): Promise<WireProvider['models'][number] | undefined> {
+    const position = { provider: 'acme', model: 'acme/images', route: 'default', upstream: 0 };
+    const result = { definitionHash: hash, outcome, detail: '', members: undefined, costMicroUsd: 0n };
+    await recordVerification(admin.served.room.database, position, result);
+    return (await list())[0]?.models[0];
+  }
+
+  it('is that of its last run, and counts for the definition that was run', async () => {
+    const [model] = catalogue.providers().find(({ provider: { name } }) => name === 'acme')?.models ?? [];
+    assert.ok(model !== undefined);
+    const hash = definitionHash(model);
+
+    const success = await run('success', hash);
+    assert.equal(success?.verification?.outcome, 'success');
+    assert.ok(Math.abs((success.verification.at ?? 0) - Date.now() / 1_000) < 60);
+    assert.equal((await run('fail', hash))?.verification?.outcome, 'fail');
+    assert.equal((await run('success', definitionHash({ ...model, description: 'changed' })))?.verification, null);
+    assert.equal((await list())[1]?.models[0]?.verification, null);
   });
 });
 

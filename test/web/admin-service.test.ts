@@ -80,7 +80,9 @@ describe('the service', () => {
   it('offers the models of a provider once its key is stored', async () => {
     await pages.withPage(async (page) => {
       await pages.signIn(page, '/service');
-      await page.getByRole('row', { name: /^Runway available with a key / }).waitFor();
+      await page
+        .getByRole('row', { name: /^Runway available with a key .* not yet run against the live service / })
+        .waitFor();
       await page.getByRole('button', { name: 'Set the key of Runway' }).click();
       await page.getByRole('button', { name: 'Store', exact: true }).click();
       await page.getByText('Enter a key or a URL.').waitFor();

@@ -5,6 +5,7 @@ import { isProviderFile, readModelTexts } from '../../catalogue/model-files.ts';
 import { packageFile } from '../../config/package-root.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
+import type { OnInstallation } from './installation.ts';
 import { print } from './print.ts';
 import { wholeNumber } from '../command-line.ts';
 
@@ -38,6 +39,25 @@ export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, print: 
       const { tryModel } = await import('./try/try-model.ts');
       await tryModel(file, options, { isJson: command.optsWithGlobals().json === true, environment, print });
     });
+}
+
+/** The command that runs models against the real services of their providers. */
+export function verifyCommand(command: Group, onInstallation: OnInstallation): void {
+  command
+    .description('run models against the real services of their providers, with a bound on what that may cost')
+    .argument('[names...]', 'models or providers; default: all that can be used')
+    .option('--live', 'send; without it, show what would be sent and what it would cost')
+    .option('--max-cost <usd>', 'with --live: what all runs together may cost at most')
+    .option('--media <kind=url...>', 'image, video or audio to use where an example names a file that does not exist')
+    .option('--cancel', 'also submit a second job and cancel it, where the mapping can')
+    .option('--yes', 'send without asking')
+    .action(
+      onInstallation(async (installation, names, options) => {
+        // Here and not above, as for `check`.
+        const { verifyModels } = await import('./verify/verify-models.ts');
+        return verifyModels(installation, names, options);
+      }),
+    );
 }
 
 /**

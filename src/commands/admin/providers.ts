@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { text as readText } from 'node:stream/consumers';
 import { createSecretCipher } from '../../accounts/secret-cipher.ts';
+import { readVerifications, verificationOf } from '../../catalogue/live-verifications.ts';
+import type { ModelVerification } from '../../catalogue/live-verifications.ts';
 import { findMissing, providerNamesOf } from '../../catalogue/offer.ts';
 import type { ProviderFile } from '../../catalogue/provider-file.ts';
 import { readModelTexts } from '../../catalogue/model-files.ts';
@@ -12,6 +14,7 @@ import { silentLogger } from '../../telemetry/log.ts';
 import { ProviderNotFoundError, SettingInvalidError, changeProviderSettings } from '../../providers/change-settings.ts';
 import type { SettingChange } from '../../accounts/stored-upstream-settings.ts';
 import { createUpstreamSettings } from '../../upstreams/upstream-settings.ts';
+import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation, OpenInstallation } from './installation.ts';
@@ -46,28 +49,38 @@ export function providerCommands(group: Group, onInstallation: OnInstallation): 
 /** The command that lists the providers. */
 export function listCommand(command: Group, onInstallation: OnInstallation): void {
   command
-    .description('list the providers, whether their models are offered, and what is missing otherwise')
+    .description(
+      'list the providers, whether their models are offered, what is missing otherwise, and which were run live',
+    )
     .action(onInstallation(listProviders));
 }
 
-async function listProviders({ database, environment, upstreamKeys }: OpenInstallation): Promise<unknown> {
-  const { providers, definitions } = await readFiles(environment);
-  const settings = createUpstreamSettings({
+/** What is configured for providers, once `refresh` has read what is stored. */
+export function openSettings({ database, environment }: OpenInstallation): UpstreamSettings {
+  return createUpstreamSettings({
     environment: loadUpstreamEnvironment(environment),
     database,
     cipher: createSecretCipher(...loadEncryptionKeys(environment)),
     logger: silentLogger(),
   });
+}
+
+async function listProviders(installation: OpenInstallation): Promise<unknown> {
+  const { database, environment, upstreamKeys } = installation;
+  const { providers, definitions } = await readFiles(environment);
+  const settings = openSettings(installation);
   try {
     await settings.refresh();
     const known = {
       baseUrlOf: (name: string) => settings.baseUrlOf(name),
       hasCredential: (name: string) => settings.hasCredential(name) || upstreamKeys.includes(canonicalName(name)),
     };
+    const verifications = await readVerifications(database);
     return providers
       .toSorted((one, other) => one.name.localeCompare(other.name))
       .map((provider) => {
         const missing = findMissing(provider, known);
+        const models = definitions.filter((model) => providerNamesOf(model).has(provider.name));
         return {
           provider: provider.name,
           title: provider.title,
@@ -77,10 +90,14 @@ async function listProviders({ database, environment, upstreamKeys }: OpenInstal
               : missing === 'credential'
                 ? 'available with a key'
                 : 'available with a URL',
-          models: definitions.filter((model) => providerNamesOf(model).has(provider.name)).map(({ name }) => name),
+          models: models.map(({ name }) => name),
           keys: provider.keys ?? null,
           documentation: provider.documentation ?? null,
           checked: provider.checkedAt,
+          live: models.map((model) => ({
+            model: model.name,
+            live: presentVerification(verificationOf(model, provider.name, verifications)),
+          })),
         };
       });
   } finally {
@@ -88,7 +105,13 @@ async function listProviders({ database, environment, upstreamKeys }: OpenInstal
   }
 }
 
-async function readFiles(environment: NodeJS.ProcessEnv) {
+function presentVerification(verification: ModelVerification | undefined): string {
+  if (verification === undefined) return 'not yet run against the live service';
+  return `${verification.at.toISOString().slice(0, 10)} ${verification.outcome}`;
+}
+
+/** The model files of an installation, as the api reads them. */
+export async function readFiles(environment: NodeJS.ProcessEnv) {
   // They take as long to load as the rest of `admin` together.
   const { createModelReader } = await import('../../catalogue/load-models.ts');
   const { PROTOCOLS } = await import('../../providers/protocols.ts');

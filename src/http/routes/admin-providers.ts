@@ -1,6 +1,8 @@
 /** The providers whose models can be offered, and their settings. */
 import { AdminProviderListSchema, AdminProviderSchema, SetProviderSchema } from '@darkroom/api/admin/admin-providers';
 import { createSecretCipher } from '../../accounts/secret-cipher.ts';
+import { readVerifications } from '../../catalogue/live-verifications.ts';
+import type { LiveVerification } from '../../catalogue/live-verifications.ts';
 import type { OfferedProvider } from '../../catalogue/offer.ts';
 import { presentProvider } from '../../presenters/admin-providers.ts';
 import { ProviderNotFoundError, changeProviderSettings } from '../../providers/change-settings.ts';
@@ -16,9 +18,9 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
   const { config, database, upstreamSettings } = http;
   const cipher = createSecretCipher(config.encryptionKey, ...config.encryptionKeyFallbacks);
 
-  const present = (offered: OfferedProvider) => {
+  const present = (offered: OfferedProvider, verifications: readonly LiveVerification[]) => {
     const available = new Set(http.catalogue.available().map(({ name }) => name));
-    return presentProvider(offered, upstreamSettings, (model) => available.has(model));
+    return presentProvider(offered, upstreamSettings, (model) => available.has(model), verifications);
   };
   /** @throws {ProviderNotFoundError} */
   const find = (name: string | undefined): OfferedProvider => {
@@ -37,7 +39,10 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
       description:
         'Returns the providers of the process that handles the request, with their settings and models. The models of a provider are offered when what is `missing` is set.',
       response: { kind: 'data', schema: AdminProviderListSchema },
-      handle: async () => ({ providers: http.catalogue.providers().map(present) }),
+      async handle() {
+        const verifications = await readVerifications(database);
+        return { providers: http.catalogue.providers().map((offered) => present(offered, verifications)) };
+      },
     }),
     defineRoute({
       ...shared,
@@ -57,7 +62,7 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
         await changeProviderSettings(database, cipher, provider, change);
         logChange(http, ctx, 'set provider', { provider: provider.name, changed: Object.keys(body).join(', ') });
         await upstreamSettings.refresh();
-        return present(find(provider.name));
+        return present(find(provider.name), await readVerifications(database));
       },
     }),
     defineRoute({
@@ -76,7 +81,7 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
         await changeProviderSettings(database, cipher, provider, { secret: null, baseUrl: null });
         logChange(http, ctx, 'reset provider', { provider: provider.name });
         await upstreamSettings.refresh();
-        return present(find(provider.name));
+        return present(find(provider.name), await readVerifications(database));
       },
     }),
   ];

@@ -1,5 +1,7 @@
 /** The providers of an api process and their settings, as its operators see and change them. */
 import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { UnixSeconds } from '../tasks/fields.ts';
 
 const SOURCES = ['environment', 'file', 'stored'] as const;
 
@@ -11,6 +13,14 @@ const Source = Type.Unsafe<(typeof SOURCES)[number] | null>({
 });
 
 const NEEDS = ['required', 'optional', 'none'] as const;
+
+const VerificationSchema = Type.Object(
+  {
+    at: UnixSeconds,
+    outcome: Type.Unsafe<'success' | 'fail'>({ type: 'string', enum: ['success', 'fail'] }),
+  },
+  { additionalProperties: false },
+);
 
 export const AdminProviderSchema = Type.Object(
   {
@@ -58,6 +68,11 @@ export const AdminProviderSchema = Type.Object(
             enum: ['image', 'video', 'audio', 'text'],
           }),
           isOffered: Type.Boolean({ description: 'Whether clients can use it, by this provider or another.' }),
+          verification: Type.Unsafe<Static<typeof VerificationSchema> | null>({
+            anyOf: [VerificationSchema, { type: 'null' }],
+            description:
+              'The last run of the model against the real service of the provider (`admin models verify`). Null if it has not been run, or its files have changed since.',
+          }),
         },
         { additionalProperties: false },
       ),

@@ -11,7 +11,7 @@ import { AdminError } from '../admin-error.ts';
 export type Input = Readonly<Record<string, unknown>>;
 
 /** As much of a file as a worker reads to detect its type. */
-const BEGINNING_BYTES = 1024 * 1024;
+export const BEGINNING_BYTES = 1024 * 1024;
 const MAX_INPUT_FILE_BYTES = 64 * 1024 * 1024;
 const DATA_URL = /^data:[^,]*;base64,/i;
 
@@ -74,6 +74,9 @@ function propertyOf(schema: Input, name: string): Input {
   return isRecord(property) ? property : {};
 }
 
+/** Fetches a URL into a file. @throws {AdminError} */
+type FetchFile = (url: string, file: string) => Promise<void>;
+
 /** A file of `--media`. */
 interface GivenFile {
   /** `image_url`, `image_urls.0` */
@@ -111,11 +114,25 @@ export function readMedia(given: readonly string[], input: Input, schema: Input)
 /**
  * The files that a provider sends itself, as a worker would have fetched them.
  *
- * @param given those of `--media`. @param scratch a directory for files out of data URLs. @throws {AdminError}
+ * @param given those of `--media`. @param scratch a directory for files out of data URLs, and those that `fetchFile` is
+ *   told to store. @throws {AdminError}
  */
 export async function stageMedia(
   { takesMediaAsFiles = false }: Provider,
-  { schema, input, given, scratch }: { schema: Input; input: Input; given: readonly GivenFile[]; scratch: string },
+  {
+    schema,
+    input,
+    given,
+    scratch,
+    fetchFile,
+  }: {
+    readonly schema: Input;
+    readonly input: Input;
+    readonly given: readonly GivenFile[];
+    readonly scratch: string;
+    /** Fetches a URL into a file. Default: such files have to be given. */
+    readonly fetchFile?: FetchFile;
+  },
 ): Promise<ReadonlyMap<string, InputFile>> {
   const fields = mediaOf(schema, input);
   const isTaken = ({ path: [field = ''] }: MediaField): boolean =>
@@ -134,7 +151,9 @@ export async function stageMedia(
   try {
     for (const [index, field] of fields.filter(isTaken).entries()) {
       const position = positionOf(field);
-      const file = given.find((each) => each.position === position)?.file ?? (await unpack(field, scratch, index));
+      const file =
+        given.find((each) => each.position === position)?.file ??
+        (await unpack(field, path.join(scratch, `input-${index}`), fetchFile));
       const mimeType = await detectType(inspector, position, file);
       if (!isAccepted(mimeType, field.accepts)) {
         throw new AdminError(
@@ -149,15 +168,18 @@ export async function stageMedia(
   return media;
 }
 
-async function unpack(field: MediaField, scratch: string, index: number): Promise<string> {
+async function unpack(field: MediaField, file: string, fetchFile: FetchFile | undefined): Promise<string> {
   const header = DATA_URL.exec(field.value)?.[0];
   const position = positionOf(field);
+  if (header === undefined && fetchFile !== undefined) {
+    await fetchFile(field.value, file);
+    return file;
+  }
   if (header === undefined) {
     throw new AdminError(
       `--media: a worker would fetch ${position} and send it; give the file: --media ${position}=<path>`,
     );
   }
-  const file = path.join(scratch, `input-${index}`);
   await writeFile(file, Buffer.from(field.value.slice(header.length), 'base64'));
   return file;
 }
@@ -179,7 +201,7 @@ async function detectType(
   }
 }
 
-async function beginningOf(file: string): Promise<Buffer> {
+export async function beginningOf(file: string): Promise<Buffer> {
   const handle = await open(file);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);

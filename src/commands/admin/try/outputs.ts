@@ -1,8 +1,9 @@
-/** Stores what a job made in a directory, as a worker would fetch it. */
+/** Fetches what a job made as a worker would, and stores it in a directory. */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseAllowList } from '../../../egress/allow-list.ts';
 import { parseDenyList } from '../../../egress/deny-list.ts';
@@ -27,15 +28,21 @@ function extensionOf(produced: ProducedFile): string {
   return /\.[a-z0-9]{1,5}$/i.exec(name)?.[0].toLowerCase() ?? '';
 }
 
-/** @param directory is created. @throws {AdminError} a file could not be fetched. */
-export async function storeOutputs(
-  files: readonly ProducedFile[],
-  directory: string,
-  { provider, request }: { readonly provider: Provider; readonly request: GenerationRequest },
-  environment: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-): Promise<readonly StoredFile[]> {
-  await mkdir(directory, { recursive: true });
+/** Fetches what jobs made. */
+export interface OutputReader {
+  /** What a URL of an output leads to. @throws {EgressError} so does the stream. */
+  read(work: OutputOwner, url: string, signal: AbortSignal): Promise<Readable>;
+  /** A file that is not the provider's. @throws {EgressError} so does the stream. */
+  readElsewhere(url: string, signal: AbortSignal): Promise<Readable>;
+  close(): Promise<void>;
+}
+
+interface OutputOwner {
+  readonly provider: Provider;
+  readonly request: GenerationRequest;
+}
+
+export function openOutputs(environment: NodeJS.ProcessEnv): OutputReader {
   const read = new EnvironmentReader(environment);
   const egress = createEgress({
     allow: parseAllowList(read.list('EGRESS_ALLOW')),
@@ -43,13 +50,29 @@ export async function storeOutputs(
     ports: read.integers('EGRESS_PORTS'),
     logger: silentLogger(),
   });
-  const download = async (url: string, file: string): Promise<void> => {
-    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, signal };
-    const found = (await provider.download?.(request, url, limits)) ?? { from: 'elsewhere' as const, url };
-    const { body } =
-      found.from === 'upstream' ? found : await egress.download(found.url, { ...limits, accountId: 'models try' });
-    await pipeline(body, createWriteStream(file, { flags: 'wx' }), { signal });
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
+  const readElsewhere = async (url: string, signal: AbortSignal): Promise<Readable> =>
+    (await egress.download(url, { ...limits, signal, accountId: 'models try' })).body;
+  return {
+    async read({ provider, request }, url, signal) {
+      const found = await provider.download?.(request, url, { ...limits, signal });
+      return found?.from === 'upstream' ? found.body : readElsewhere(found?.url ?? url, signal);
+    },
+    readElsewhere,
+    close: () => egress.close(),
   };
+}
+
+/** @param directory is created. @throws {AdminError} a file could not be fetched. */
+export async function storeOutputs(
+  files: readonly ProducedFile[],
+  directory: string,
+  work: OutputOwner,
+  environment: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<readonly StoredFile[]> {
+  await mkdir(directory, { recursive: true });
+  const outputs = openOutputs(environment);
   // Names of their own, so that no earlier result is overwritten.
   const run = randomBytes(3).toString('hex');
   const stored: StoredFile[] = [];
@@ -58,14 +81,17 @@ export async function storeOutputs(
       const file = path.join(directory, `${run}-${index}${extensionOf(produced)}`);
       if (produced.from === 'bytes') await writeFile(file, produced.bytes, { flag: 'wx' });
       else if (produced.from === 'file') await copyFile(produced.path, file);
-      else await download(produced.url, file);
+      else {
+        const body = await outputs.read(work, produced.url, signal);
+        await pipeline(body, createWriteStream(file, { flags: 'wx' }), { signal });
+      }
       stored.push({ file, byteLength: (await stat(file)).size });
     }
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
     throw new AdminError(`outputs.${stored.length}: ${error.message}`, { cause: error });
   } finally {
-    await egress.close();
+    await outputs.close();
   }
   return stored;
 }

@@ -1,4 +1,4 @@
-/** When the work of `models try` has to stop. */
+/** When the work of `models try` and `models verify` has to stop. */
 
 /** One interrupt can arrive twice: from the terminal, and from npm. */
 const SAME_INTERRUPT_MS = 1_000;
@@ -11,16 +11,12 @@ export interface Stopping {
 }
 
 /**
- * Stops the work at its deadline, or when it is interrupted; a second interrupt ends the process.
+ * Stops the work when it is interrupted; a second interrupt ends the process.
  *
  * @param save what must not be lost then.
  */
-export function startStopping(timeoutSeconds: number, save: () => void): Stopping {
+export function startStopping(save: () => void = () => undefined): Stopping {
   const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort(new Error(`it took longer than ${timeoutSeconds} s`)),
-    timeoutSeconds * 1_000,
-  );
   let interruptedAt: number | undefined;
   const onInterrupt = (): void => {
     const now = performance.now();
@@ -36,9 +32,13 @@ export function startStopping(timeoutSeconds: number, save: () => void): Stoppin
   process.on('SIGINT', onInterrupt);
   return {
     signal: controller.signal,
-    end(): void {
-      clearTimeout(timer);
-      process.off('SIGINT', onInterrupt);
-    },
+    end: () => void process.off('SIGINT', onInterrupt),
   };
+}
+
+/** Aborts with `signal`, or at the deadline of a job. */
+export function startDeadline(seconds: number, signal: AbortSignal): Stopping {
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(new Error(`it took longer than ${seconds} s`)), seconds * 1_000);
+  return { signal: AbortSignal.any([signal, controller.signal]), end: () => clearTimeout(timer) };
 }

@@ -5,9 +5,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline/promises';
-import { pino } from 'pino';
-import type { Logger } from 'pino';
 import type { ResolvedModel } from '../../../catalogue/catalogue.ts';
 import { limitsOf } from '../../../catalogue/definition.ts';
 import type { ModelDefinition, Upstream } from '../../../catalogue/definition.ts';
@@ -19,10 +16,11 @@ import { findBinding } from '../../../providers/http/binding.ts';
 import type { HttpBinding } from '../../../providers/http/binding.ts';
 import { isBody } from '../../../providers/http/http-provider.ts';
 import { expressionsOf } from '../../../providers/http/validate-binding.ts';
-import { UPSTREAM_PROTOCOLS } from '../../../providers/protocols.ts';
-import type { GenerationRequest, ProducedFile, Provider } from '../../../providers/provider.ts';
+import type { GenerationRequest, ProducedFile } from '../../../providers/provider.ts';
 import { createSecretSource, secretVariable } from '../../../upstreams/secrets.ts';
 import { AdminError } from '../admin-error.ts';
+import { createNotes, createProvider } from './bound-provider.ts';
+import { requireAnswer } from './consent.ts';
 import { createCredentialMask } from './credential-mask.ts';
 import type { CredentialMask } from './credential-mask.ts';
 import { findCredential } from './credential.ts';
@@ -31,7 +29,7 @@ import { observe } from './observe.ts';
 import { storeOutputs } from './outputs.ts';
 import { createRecorder, playBack, readRecording } from './recording.ts';
 import { resolveUpstream } from './resolve-upstream.ts';
-import { startStopping } from './stopping.ts';
+import { startDeadline, startStopping } from './stopping.ts';
 import type { Stopping } from './stopping.ts';
 import { createTranscript, printable } from './transcript.ts';
 import type { Transcript } from './transcript.ts';
@@ -110,11 +108,13 @@ export async function tryModel(
   }
 
   const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-try-'));
+  let interrupts: Stopping | undefined;
   let stopping: Stopping | undefined;
   try {
     const media = await stageMedia(provider, { schema, input, given, scratch });
     if (options.send === true) await requireConsent(options, upstream, price);
-    stopping = startStopping(options.timeout ?? limitsOf(definition).handlingSeconds, () => recorder?.save());
+    interrupts = startStopping(() => recorder?.save());
+    stopping = startDeadline(options.timeout ?? limitsOf(definition).handlingSeconds, interrupts.signal);
     const request: GenerationRequest = { taskId, upstream, input, ...(media.size === 0 ? {} : { media }) };
     const work: Work = {
       provider,
@@ -144,6 +144,7 @@ export async function tryModel(
     requireSuccess(transcript, ending, isShownOnly);
   } finally {
     stopping?.end();
+    interrupts?.end();
     recorder?.save();
     await rm(scratch, { recursive: true, force: true });
   }
@@ -186,52 +187,8 @@ function priceOf({ pricing }: ModelDefinition, input: Readonly<Record<string, un
 /** @throws {AdminError} there was no consent. */
 async function requireConsent({ yes }: TryOptions, { baseUrl = '', secret }: Upstream, price: string): Promise<void> {
   const credential = secret === undefined ? 'no credential' : secretVariable(secret);
-  process.stderr.write(
-    printable(
-      `This sends a request to ${baseUrl} with ${credential}. It may cost money; the file sells it for ${price}.\n`,
-    ),
-  );
-  if (yes === true) return;
-  if (!process.stdin.isTTY) throw new AdminError('--yes: without a terminal to ask, it is needed to send');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  // Ctrl-C and Ctrl-D.
-  const left = new AbortController();
-  terminal.once('SIGINT', () => left.abort()).once('close', () => left.abort());
-  try {
-    const answer = await terminal.question('Send it? [y/N] ', { signal: left.signal }).catch(() => '');
-    if (!/^y(es)?$/i.test(answer.trim())) throw new AdminError('nothing was sent');
-  } finally {
-    terminal.close();
-  }
-}
-
-/** @throws {AdminError} the upstream makes no requests. */
-function createProvider(
-  upstream: Upstream,
-  definition: ModelDefinition,
-  deps: Parameters<(typeof UPSTREAM_PROTOCOLS)[number]['create']>[0],
-): Provider {
-  const protocol = UPSTREAM_PROTOCOLS.find(({ name }) => name === upstream.protocol);
-  if (protocol === undefined) {
-    throw new AdminError(`protocol ${upstream.protocol} runs in the worker and sends no requests`);
-  }
-  const provider = protocol.create(deps);
-  return provider.boundTo?.(upstream, definition.modality) ?? provider;
-}
-
-interface LogLine extends Readonly<Partial<Record<'place' | 'code' | 'status' | 'reason', string | number>>> {
-  readonly msg: string;
-}
-
-/** What a worker would log about an exchange; what it logs about an expression is shown with its reason. */
-function createNotes(transcript: Transcript): Logger {
-  const write = (line: string): void => {
-    const { msg, place, code, status, reason } = JSON.parse(line) as LogLine;
-    if (place !== undefined) return;
-    const details = [status, reason, code].filter((detail) => detail !== undefined).join(', ');
-    transcript.add({ step: 'note', text: `a worker logs: ${msg}${details === '' ? '' : ` (${details})`}` });
-  };
-  return pino({ base: null, timestamp: false }, { write });
+  const warning = `This sends a request to ${baseUrl} with ${credential}. It may cost money; the file sells it for ${price}.`;
+  await requireAnswer(warning, 'Send it?', yes === true);
 }
 
 function presentEnding(ending: Ending, mask: CredentialMask): Readonly<Record<string, unknown>> {

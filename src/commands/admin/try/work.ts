@@ -94,15 +94,35 @@ async function poll(work: Work, jobId: string): Promise<readonly ProducedFile[]>
   }
 }
 
-/** Asks the provider to cancel a job, and says what it answered. */
-export async function cancel({ provider, request, note }: Work, jobId: string): Promise<void> {
+/**
+ * Submits a job and asks the provider at once to cancel it.
+ *
+ * @returns what it answered; or how the work ended without that.
+ */
+export async function requestCancel(
+  work: Work,
+): Promise<{ readonly ending: Ending } | { readonly ending?: undefined; readonly outcome: string }> {
+  try {
+    const submission = await submit(work);
+    if (submission.kind === 'done') return { ending: submission };
+    return { outcome: await cancel(work, submission.jobId) };
+  } catch (error) {
+    return { ending: endingOf(work, error) };
+  }
+}
+
+/** Asks the provider to cancel a job. @returns what it answered. */
+export async function cancel({ provider, request, note }: Work, jobId: string): Promise<string> {
   try {
     const call = { signal: AbortSignal.timeout(CANCEL_WITHIN_MS) };
     const { outcome, billedMicroUsd } = await provider.cancel(request, jobId, call);
     const cost = billedMicroUsd === undefined ? '' : `, and bills ${formatUsd(billedMicroUsd)} USD`;
     note(`job ${jobId}: the provider was asked to cancel: ${outcome}${cost}`);
+    return outcome;
   } catch (error) {
-    note(`job ${jobId}: the provider could not be asked to cancel: ${messageOf(error)}`);
+    const problem = `the provider could not be asked to cancel: ${messageOf(error)}`;
+    note(`job ${jobId}: ${problem}`);
+    return problem;
   }
 }
 

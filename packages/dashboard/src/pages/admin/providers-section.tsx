@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useProviders } from '../../api/admin.ts';
 import type { Provider } from '../../api/admin.ts';
 import { texts } from '../../texts/admin-service.ts';
+import { Time } from '../../components/time.tsx';
 import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
 import { ProviderDialog } from './provider-dialog.tsx';
@@ -30,11 +31,12 @@ function State({ providers }: { readonly providers: readonly Provider[] }) {
       </Text>
       <DataTable
         label={words.label}
-        minWidth={620}
+        minWidth={760}
         columns={[
           { name: columns.provider },
           { name: columns.state },
           { name: columns.models },
+          { name: columns.live },
           { name: columns.key },
           { name: columns.change },
         ]}
@@ -67,6 +69,9 @@ function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpe
         </Badge>
       </Table.Td>
       <Table.Td>{models.map(({ name }) => name).join(', ') || '–'}</Table.Td>
+      <Table.Td>
+        <Verifications models={models} />
+      </Table.Td>
       <Table.Td>{credential.source === null ? '–' : words.sources[credential.source]}</Table.Td>
       <Table.Td>
         <Group>
@@ -76,5 +81,21 @@ function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpe
         </Group>
       </Table.Td>
     </Table.Tr>
+  );
+}
+
+/** Which models have been run against the live service. */
+function Verifications({ models }: { readonly models: Provider['models'] }) {
+  const run = models.flatMap(({ name, verification }) => (verification === null ? [] : [{ name, ...verification }]));
+  if (run.length === 0) return <Text size="sm">{words.notRun}</Text>;
+  return (
+    <Stack gap={2}>
+      {run.map(({ name, at, outcome }) => (
+        <Text key={name} size="sm">
+          {words.run(name, outcome)} (<Time seconds={at} />)
+        </Text>
+      ))}
+      {run.length < models.length ? <Text size="sm">{words.notRunOf(models.length - run.length)}</Text> : null}
+    </Stack>
   );
 }

@@ -1,0 +1,208 @@
+/** Runs an upstream against the real service with the code of a worker, and checks all that a worker would need of it. */
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import type { MediaInspector } from '@darkroom/media/inspect';
+import { limitsOf } from '../../../catalogue/definition.ts';
+import type { LiveOutcome } from '../../../catalogue/live-verifications.ts';
+import { newTaskId } from '../../../domain/ids.ts';
+import { EgressError } from '../../../egress/egress-error.ts';
+import { findBinding } from '../../../providers/http/binding.ts';
+import type { ProducedFile } from '../../../providers/provider.ts';
+import type { SecretSource } from '../../../upstreams/secrets.ts';
+import { AdminError } from '../admin-error.ts';
+import { createNotes, createProvider } from '../try/bound-provider.ts';
+import { createCredentialMask } from '../try/credential-mask.ts';
+import { BEGINNING_BYTES, beginningOf, stageMedia } from '../try/input.ts';
+import { observe } from '../try/observe.ts';
+import type { OutputReader } from '../try/outputs.ts';
+import type { RecordedExchange, Recorder } from '../try/recording.ts';
+import { startDeadline } from '../try/stopping.ts';
+import { createTranscript, printable } from '../try/transcript.ts';
+import { requestCancel, runWork } from '../try/work.ts';
+import type { Ending, Work } from '../try/work.ts';
+import { memberNames } from './member-names.ts';
+import type { Run } from './plan.ts';
+
+export interface RunTools {
+  readonly secrets: SecretSource;
+  readonly outputs: OutputReader;
+  readonly inspector: MediaInspector;
+  /** Aborts when the command is interrupted. */
+  readonly interrupted: AbortSignal;
+  readonly note: (text: string) => void;
+}
+
+export interface RunResult {
+  /** `stopped`: it was interrupted; `skipped`: nothing was sent. */
+  readonly outcome: LiveOutcome | 'stopped' | 'skipped';
+  readonly detail: string;
+  /** Of the provider's last answer. */
+  readonly members: readonly string[];
+}
+
+const LONGEST_DETAIL = 2_000;
+const LONGEST_ANSWER = 300;
+
+/** Never fails because of the provider. */
+export async function runLive(run: Run, tools: RunTools): Promise<RunResult> {
+  const { definition, upstream, target, input } = run;
+  const http = findBinding(upstream);
+  const secret = upstream.secret === undefined ? undefined : tools.secrets.get(upstream.secret);
+  const mask = createCredentialMask(upstream.secret, secret, http?.auth);
+  const transcript = createTranscript(undefined);
+  const last = createLastAnswer();
+  const position = `routes.${target.route}.upstreams.${target.index}`;
+  const scope = { baseUrl: upstream.baseUrl, hosts: http?.hosts };
+  const observed = observe({ source: 'provider', transcript, mask, recorder: last, position, http, scope });
+  const provider = createProvider(upstream, definition, {
+    secrets: tools.secrets,
+    logger: createNotes(transcript),
+    workbench: observed.workbench,
+  });
+  const end = (outcome: RunResult['outcome'], parts: readonly string[], members: readonly string[] = []) => ({
+    outcome,
+    detail: printable(mask.text(parts.join('; ').replaceAll(/\s+/g, ' '))).slice(0, LONGEST_DETAIL),
+    members,
+  });
+
+  const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-verify-'));
+  const stopping = startDeadline(limitsOf(definition).handlingSeconds, tools.interrupted);
+  try {
+    const { inputSchema: schema } = definition;
+    const fetchFile = (url: string, file: string): Promise<void> =>
+      fetchInput(tools.outputs, url, file, stopping.signal);
+    const media = await stageMedia(provider, { schema, input, given: [], scratch, fetchFile });
+    stopping.signal.throwIfAborted();
+    const work: Work = {
+      provider,
+      request: { taskId: newTaskId(), upstream, input, ...(media.size === 0 ? {} : { media }) },
+      scratch,
+      stop: stopping.signal,
+      isPlayedBack: false,
+      hasEnded: () => false,
+      note: (text) => tools.note(mask.text(text)),
+    };
+    const { ending, jobId } = await runWork(work);
+    const answer = last.describe();
+    const members = memberNames(last.body);
+    if (tools.interrupted.aborted) return end('stopped', ['it was interrupted']);
+    const problems = transcript.problems.map(({ member = '', problem }) => `${member}: ${problem}`);
+    if (ending.kind !== 'done') return end('fail', [describeEnding(ending), ...problems, answer], members);
+
+    const checked = await checkOutputs(ending.files, work, definition.modality, tools);
+    if (tools.interrupted.aborted) return end('stopped', ['it was interrupted']);
+    problems.push(...checked.problems);
+    const facts = [...(jobId === undefined ? [] : [`job ${jobId}`]), `outputs: ${checked.types.join(', ') || 'none'}`];
+    if (problems.length === 0 && run.isCancelTested) {
+      const cancelled = await checkCancel({ ...work, request: { ...work.request, taskId: newTaskId() } });
+      (cancelled.isRight ? facts : problems).push(cancelled.text);
+    }
+    return problems.length === 0 ? end('success', facts, members) : end('fail', [...problems, ...facts], members);
+  } catch (error) {
+    if (tools.interrupted.aborted) return end('stopped', ['it was interrupted']);
+    if (error instanceof AdminError) return end('skipped', [error.message]);
+    throw error;
+  } finally {
+    stopping.end();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Keeps the last exchange. */
+function createLastAnswer(): Recorder & { readonly body: unknown; describe(): string } {
+  let last: RecordedExchange | undefined;
+  return {
+    add: (exchange) => (last = exchange),
+    save: () => undefined,
+    get body() {
+      return last?.response?.body;
+    },
+    describe() {
+      if (last?.response === undefined) return `no response (${last?.lost ?? 'nothing was sent'})`;
+      const { status, body, text = '', fileBytes } = last.response;
+      const isJson = body !== undefined || fileBytes !== undefined || text === '';
+      const shown = (body === undefined ? text : JSON.stringify(body)).slice(0, LONGEST_ANSWER);
+      return `the last response, ${status}, ${isJson ? 'was' : 'is not JSON:'} ${shown}`;
+    },
+  };
+}
+
+function describeEnding(ending: Exclude<Ending, { kind: 'done' }>): string {
+  switch (ending.kind) {
+    case 'rejected':
+    case 'failed':
+      return `${ending.kind}: ${ending.reason}${ending.note === undefined ? '' : ` (${ending.note})`}`;
+    case 'unknown':
+      return `unknown: ${ending.message}`;
+    case 'stopped':
+      return ending.why;
+  }
+}
+
+async function checkOutputs(
+  files: readonly ProducedFile[],
+  work: Work,
+  modality: string,
+  { outputs, inspector }: RunTools,
+): Promise<{ readonly types: readonly string[]; readonly problems: readonly string[] }> {
+  const types: string[] = [];
+  const problems: string[] = files.length === 0 ? ['outputs: there are none'] : [];
+  for (const [index, file] of files.entries()) {
+    try {
+      const beginning =
+        file.from === 'bytes'
+          ? file.bytes.subarray(0, BEGINNING_BYTES)
+          : file.from === 'file'
+            ? await beginningOf(file.path)
+            : await readBeginning(await outputs.read(work, file.url, work.stop));
+      const { mimeType } = await inspector.inspectBytes('models verify', beginning);
+      types.push(mimeType);
+      if (!mimeType.startsWith(`${modality}/`)) problems.push(`outputs.${index}: it is ${mimeType}, not ${modality}`);
+    } catch (error) {
+      if (!(error instanceof EgressError) && !(error instanceof UnsupportedMediaError)) throw error;
+      const problem =
+        error instanceof EgressError ? error.message : 'it is no image, video or audio that the service knows';
+      problems.push(`outputs.${index}: ${problem}`);
+    }
+  }
+  return { types, problems };
+}
+
+async function readBeginning(body: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= BEGINNING_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, BEGINNING_BYTES);
+}
+
+/** @throws {AdminError} */
+async function fetchInput(outputs: OutputReader, url: string, file: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(await outputs.readElsewhere(url, signal), createWriteStream(file, { flags: 'wx' }), { signal });
+  } catch (error) {
+    if (!(error instanceof EgressError)) throw error;
+    throw new AdminError(`--media: ${url}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Submits a job and asks the provider to cancel it. */
+async function checkCancel(work: Work): Promise<{ readonly isRight: boolean; readonly text: string }> {
+  const answered = await requestCancel(work);
+  if (answered.ending === undefined) {
+    const { outcome } = answered;
+    return { isRight: outcome === 'cancelled' || outcome === 'too_late', text: `cancel: ${outcome}` };
+  }
+  const { ending } = answered;
+  return ending.kind === 'done'
+    ? { isRight: true, text: 'cancel: the work was done at once' }
+    : { isRight: false, text: `cancel: ${describeEnding(ending)}` };
+}
