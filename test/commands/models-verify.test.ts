@@ -172,6 +172,20 @@ describe('admin models verify, without --live', () => {
     );
   });
 
+  it('takes what the provider charges from the upstream, if it says so', async () => {
+    const cost = { pricing: { unit: 'task', usd: '0.03' } };
+    const routes = { default: { upstreams: [{ provider: 'acme', model: 'm', cost }] } };
+    await provide('https://api.acme.example', { boats: { routes }, foxes: {} });
+
+    const { report } = await verify(['acme', '--max-cost', '0.03']);
+
+    assert.deepEqual(
+      report.runs?.map(({ model, atMost }) => [model, atMost]),
+      [['boats', '0.03']],
+    );
+    assert.match(report.skipped?.[0]?.reason ?? '', /it may cost 0\.01 USD/);
+  });
+
   it('rejects names and options that lead to nothing', async () => {
     await provide('https://api.acme.example');
     for (const [args, problem] of [

@@ -65,7 +65,7 @@ export function planRuns(models: ReadModels, settings: ProviderSettings, options
         plan.skipped.push({ ...skipped, reason: `there is no ${missing}: npm run admin -- providers set` });
         continue;
       }
-      const cheapest = findCheapest(definition, options.media);
+      const cheapest = findCheapest(definition, own.cost?.pricing ?? definition.pricing, options.media);
       if ('missing' in cheapest) {
         plan.skipped.push({ ...skipped, reason: `its examples need a file: --media ${cheapest.missing}=<url>` });
         continue;
@@ -127,9 +127,14 @@ function selectModels(
     );
 }
 
-/** The example that costs least at most, of those whose files exist; or the kind of a file that is missing. */
+/**
+ * The example that costs least at most, of those whose files exist; or the kind of a file that is missing.
+ *
+ * @param pricing what the provider charges, if the upstream says so; otherwise the price of the model.
+ */
 function findCheapest(
-  { inputSchema, pricing, examples }: ModelDefinition,
+  { inputSchema, examples }: ModelDefinition,
+  pricing: ModelDefinition['pricing'],
   media: PlanOptions['media'],
 ): Pick<Run, 'input' | 'costMicroUsd'> | { readonly missing: string } {
   let cheapest: Pick<Run, 'input' | 'costMicroUsd'> | undefined;
