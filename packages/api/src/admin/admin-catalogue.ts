@@ -3,6 +3,12 @@ import { Type } from 'typebox';
 
 const UnixSeconds = (description: string) => Type.Integer({ minimum: 0, description: `Unix seconds: ${description}` });
 
+/** What a model makes: files by tasks, or text. */
+export const ModalitySchema = Type.Unsafe<'image' | 'video' | 'audio' | 'text'>({
+  type: 'string',
+  enum: ['image', 'video', 'audio', 'text'],
+});
+
 export const AdminCatalogueSchema = Type.Object(
   {
     since: UnixSeconds('when the catalogue was last updated.'),
@@ -10,10 +16,7 @@ export const AdminCatalogueSchema = Type.Object(
       Type.Object(
         {
           name: Type.String(),
-          modality: Type.Unsafe<'image' | 'video' | 'audio' | 'text'>({
-            type: 'string',
-            enum: ['image', 'video', 'audio', 'text'],
-          }),
+          modality: ModalitySchema,
           hash: Type.String({ description: 'The hexadecimal SHA-256 of the definition that new tasks are pinned to.' }),
           routes: Type.Array(Type.String()),
           isRetired: Type.Boolean({ description: 'Whether the model no longer accepts requests.' }),

@@ -1,6 +1,7 @@
 /** The providers of an api process and their settings, as its operators see and change them. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { ModalitySchema } from './admin-catalogue.ts';
 import { UnixSeconds } from '../tasks/fields.ts';
 
 const SOURCES = ['environment', 'file', 'stored'] as const;
@@ -63,10 +64,7 @@ export const AdminProviderSchema = Type.Object(
       Type.Object(
         {
           name: Type.String(),
-          modality: Type.Unsafe<'image' | 'video' | 'audio' | 'text'>({
-            type: 'string',
-            enum: ['image', 'video', 'audio', 'text'],
-          }),
+          modality: ModalitySchema,
           isOffered: Type.Boolean({ description: 'Whether clients can use it, by this provider or another.' }),
           verification: Type.Unsafe<Static<typeof VerificationSchema> | null>({
             anyOf: [VerificationSchema, { type: 'null' }],

@@ -6,7 +6,7 @@ import { printable } from './transcript.ts';
 /**
  * Prints the warning, and asks unless the answer is given.
  *
- * @param isAnswered whether `--yes` was given. @throws {AdminError} nobody agreed.
+ * @param isAnswered whether `--yes` was given. @throws {AdminError} there was no consent.
  */
 export async function requireAnswer(warning: string, question: string, isAnswered: boolean): Promise<void> {
   process.stderr.write(printable(`${warning}\n`));

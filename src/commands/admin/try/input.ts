@@ -115,7 +115,7 @@ export function readMedia(given: readonly string[], input: Input, schema: Input)
  * The files that a provider sends itself, as a worker would have fetched them.
  *
  * @param given those of `--media`. @param scratch a directory for files out of data URLs, and those that `fetchFile` is
- *   told to store. @throws {AdminError}
+ *   asked to store. @throws {AdminError}
  */
 export async function stageMedia(
   { takesMediaAsFiles = false }: Provider,
