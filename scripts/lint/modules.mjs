@@ -17,6 +17,7 @@ export const MODULES = [
   'src/config',
   'src/telemetry',
   'src/schema',
+  'src/transcripts',
   'src/database',
   'src/limits',
   'src/egress',

@@ -9,6 +9,8 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { canonicalJson } from '../domain/canonical-json.ts';
 import type { Protocol } from './protocol.ts';
 import { PROVIDER_NAME } from './provider-name.ts';
+import { TASK_MODALITIES } from '@darkroom/api/facts/modalities';
+import type { TaskModality } from '@darkroom/api/facts/modalities';
 import { PricingSchema, UNIT_PRICE } from '@darkroom/api/tasks/pricing';
 import { USAGE_NAMES } from '../domain/provider-usage.ts';
 import type { UsageName } from '../domain/provider-usage.ts';
@@ -16,7 +18,7 @@ import type { UsageName } from '../domain/provider-usage.ts';
 export type { LateCancel } from '@darkroom/api/tasks/pricing';
 
 /** What a model makes. */
-export type Modality = 'image' | 'video' | 'audio';
+export type Modality = TaskModality;
 
 /** The maximum number of upstreams of a route, once its pools are expanded. */
 export const MAX_MEMBERS = 64;
@@ -124,7 +126,7 @@ const ModelDefinitionSchema = Type.Object(
   {
     $schema: Type.Optional(Type.String()),
     name: Name,
-    modality: Type.Unsafe<Modality>({ type: 'string', enum: ['image', 'video', 'audio'] }),
+    modality: Type.Unsafe<Modality>({ type: 'string', enum: [...TASK_MODALITIES] }),
     ownedBy: Type.String({ minLength: 1, maxLength: 100 }),
     created: Type.Integer({ minimum: 0 }),
     description: Type.String({ minLength: 1, maxLength: 4000 }),
@@ -221,7 +223,12 @@ export interface StageLimits {
  * The default limit of the handling stage, by modality. The values are ours, because spec §8 does not show the
  * time-outs.
  */
-const HANDLING_SECONDS: Readonly<Record<Modality, number>> = { image: 600, audio: 900, video: 3_600 };
+const HANDLING_SECONDS: Readonly<Record<Modality, number>> = {
+  image: 600,
+  audio: 900,
+  video: 3_600,
+  transcription: 3_600,
+};
 const QUEUED_SECONDS = 86_400;
 const ARCHIVING_SECONDS = 1_800;
 

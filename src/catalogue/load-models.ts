@@ -14,6 +14,7 @@ import { NO_SETTINGS, createOffer } from './offer.ts';
 import { findUpstreamProblems } from './protocol.ts';
 import type { Protocol } from './protocol.ts';
 import { findCostProblem, findPricingProblem } from './price-proof.ts';
+import { findTranscriptionProblem } from './transcription-proof.ts';
 import { mergeProviders, providerFileCheck } from './provider-file.ts';
 import type { ProviderFile } from './provider-file.ts';
 import { worstCaseCost } from './price.ts';
@@ -316,7 +317,7 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
   });
   return [
     ...(isClosed ? [] : ['inputSchema: it must have "type": "object" and "additionalProperties": false']),
-    ...[priced, costed].filter((problem) => problem !== undefined),
+    ...[priced, costed, findTranscriptionProblem(definition)].filter((problem) => problem !== undefined),
     ...new Set(ofExamples),
   ];
 }

@@ -78,6 +78,7 @@ const MEMBERS = {
   task: { may: [], must: [] },
   token: { may: ['count', 'duration', 'unreported'], must: ['hold'] },
   credit: { may: ['count', 'duration', 'unreported'], must: ['hold'] },
+  input_second: { may: ['unreported'], must: ['hold'] },
 } as const satisfies Record<Pricing['unit'], { may: readonly QuantityMember[]; must: readonly QuantityMember[] }>;
 const QUANTITY_MEMBERS = ['count', 'duration', 'text', 'hold', 'unreported'] as const;
 type QuantityMember = (typeof QUANTITY_MEMBERS)[number];
@@ -104,7 +105,7 @@ function proveQuantity(pricing: Pricing, schema: Schema): Decimal {
   return multiply(...most);
 }
 
-/** @returns the most tokens or credits of one output. */
+/** @returns the most tokens, credits or seconds of one output. */
 function proveHold({ hold = {}, unreported }: Pricing, schema: Schema): Decimal {
   const path = 'pricing.hold';
   const { quantity, field, default: missing } = hold;

@@ -19,7 +19,7 @@ const ONE: Decimal = { digits: 1n, scale: 0 };
 
 /** What a price needs to know of a delivered file. */
 export interface DeliveredOutput {
-  /** `image video audio first_frame last_frame thumbnail`, an open set (contract §3). */
+  /** `image video audio text first_frame last_frame thumbnail`, an open set (contract §3). */
   readonly type: string;
   readonly durationSeconds?: number;
 }
@@ -141,11 +141,12 @@ function requestedQuantity(pricing: Pricing, input: Input): Decimal {
       return ONE;
     case 'token':
     case 'credit':
+    case 'input_second':
       return multiply(heldOfOne(pricing, input), requestedSeconds(pricing, input), requestedCount(pricing, input));
   }
 }
 
-/** The most tokens or credits of one output. */
+/** The most tokens, credits or seconds of one output. */
 function heldOfOne({ hold }: Pricing, input: Input): Decimal {
   if (hold?.field === undefined) return exact(hold?.quantity ?? 0);
   return number(input, { ...hold, field: hold.field });
@@ -160,8 +161,9 @@ function usedQuantity(pricing: Pricing, input: Input, usage: ProviderUsage | und
 }
 
 function reportedQuantity({ unit }: Pricing, usage: ProviderUsage = {}): Decimal | undefined {
-  const { credits, totalTokens, inputTokens, outputTokens } = usage;
+  const { credits, inputSeconds, totalTokens, inputTokens, outputTokens } = usage;
   if (unit === 'credit') return credits === undefined ? undefined : exact(credits);
+  if (unit === 'input_second') return inputSeconds === undefined ? undefined : exact(inputSeconds);
   if (totalTokens !== undefined) return exact(totalTokens);
   const parts = [inputTokens, outputTokens].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.map(exact).reduce(add);

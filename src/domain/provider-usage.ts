@@ -4,13 +4,17 @@
  */
 import type { CostSource } from '@darkroom/api/facts/cost-sources';
 
-/** The closed list of what can be reported. `seconds` are those that the provider counts, of work or of the output. */
+/**
+ * The closed list of what can be reported. `seconds` are those that the provider counts, of work or of the output;
+ * `inputSeconds` are those of the audio and video in the input.
+ */
 export const USAGE_NAMES = [
   'inputTokens',
   'outputTokens',
   'totalTokens',
   'credits',
   'seconds',
+  'inputSeconds',
   'characters',
   'images',
 ] as const;

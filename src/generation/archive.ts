@@ -6,10 +6,14 @@
 import type { Readable } from 'node:stream';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { ArchivedOutput } from '../domain/archived-output.ts';
+import type { StoredFile } from '../domain/run-record.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { ObjectTooLargeError } from '../objects/stores/object-store.ts';
 import { storedSource } from '../objects/stores/stored-source.ts';
+import { mimeTypeOfFormat } from '../transcripts/formats.ts';
+import type { TranscriptFormat } from '../transcripts/formats.ts';
+import { MAX_TRANSCRIPT_BYTES, isTranscript } from '../transcripts/transcript-file.ts';
 import {
   beginArchiving,
   beginHandling,
@@ -27,6 +31,7 @@ import { GenerationFailure, permanentFailure, retryableFailure } from './failure
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
+import { transcriptFormats } from './transcript-formats.ts';
 import { finishGeneration } from './wait.ts';
 
 type ArchiveInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'archivingSeconds'>;
@@ -102,11 +107,16 @@ async function archiveProduced(
   const generation = await producedGeneration(context, attempt, task);
   if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
   const { files, upstreamIndex } = generation;
+  const formats = transcriptFormats(await context.definitions.read(task.definitionHash), task.input);
   const causes = { deadlineAt: task.archivingDeadlineAt, stopping: context.stopping };
   return runUntilStopped(attempt, causes, async (signal, { deadline }) => {
     const outputs: ArchivedOutput[] = [];
     for (const [position, file] of files.entries()) {
-      const output = await archiveUnlessMissing(context, { attempt, task, upstreamIndex, position, file }, signal);
+      const output = await archiveUnlessMissing(
+        context,
+        { attempt, task, upstreamIndex, position, file, formats },
+        signal,
+      );
       if (output !== undefined) outputs.push(output);
     }
     if (outputs.length === 0) throw permanentFailure('no_output');
@@ -157,6 +167,8 @@ interface Source {
   readonly upstreamIndex: number;
   readonly position: number;
   readonly file: GeneratedFile;
+  /** The formats of a transcript's files, by position; undefined: the files are media. */
+  readonly formats: readonly TranscriptFormat[] | undefined;
 }
 
 /**
@@ -182,6 +194,7 @@ async function archiveUnlessMissing(
 async function archive(context: GenerationContext, source: Source, signal: AbortSignal): Promise<ArchivedOutput> {
   const { file } = source;
   const stored = 'key' in file ? file : await fetchInto(context, source, file.url, signal);
+  if (source.formats !== undefined) return transcriptOutput(context, stored, source.formats[source.position]);
   try {
     const facts = await context.inspector.inspect(
       source.task.accountId,
@@ -204,12 +217,24 @@ async function archive(context: GenerationContext, source: Source, signal: Abort
   }
 }
 
+/** @param format undefined: there are more files than formats. */
+async function transcriptOutput(
+  { store }: GenerationContext,
+  { key, sizeBytes, sha256 }: StoredFile,
+  format: TranscriptFormat | undefined,
+): Promise<ArchivedOutput> {
+  if (format === undefined || sizeBytes > MAX_TRANSCRIPT_BYTES) throw permanentFailure('no_output');
+  const bytes = await storedSource(store, key, sizeBytes).read(0, sizeBytes);
+  if (!isTranscript(bytes, format, true)) throw permanentFailure('no_output');
+  return { type: 'text', objectKey: key, mimeType: mimeTypeOfFormat(format), sizeBytes, sha256 };
+}
+
 async function fetchInto(
   context: GenerationContext,
   source: Source,
   url: string,
   signal: AbortSignal,
-): Promise<{ readonly key: string; readonly sizeBytes: number; readonly sha256: string }> {
+): Promise<StoredFile> {
   const key = attemptKey(source.attempt, source.task.id, 'archived', source.position);
   try {
     const put = await context.store.put(key, await openFile(context, source, url, signal), {

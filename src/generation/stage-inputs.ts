@@ -1,7 +1,7 @@
 /**
  * Makes the media of a task's input available to its provider: a reference to an object of ours becomes a URL that
  * gives access to it until the task's deadline, or, for a provider that fetches nothing itself, all media become
- * files. Our own objects are read from the store and never over the network (contract §7 "Uploads").
+ * files. Where the price counts their seconds, they are measured. Our own objects are read from the store and never over the network (contract §7 "Uploads").
  */
 import { createWriteStream } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
@@ -24,6 +24,7 @@ import { findInputObjects } from '../tasks/record/input-objects.ts';
 import type { InputObject } from '../tasks/record/input-objects.ts';
 import type { GenerationContext } from './context.ts';
 import { invalidInput, retryableFailure } from './failure.ts';
+import { isPricedByLength, measureInput } from './input-length.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** The maximum size of one input file in bytes, by its kind. */
@@ -79,18 +80,35 @@ export async function stageInputs(
   const passedOn = fields.filter((field) => !isTaken(field));
   await checkAddresses(context, task.accountId, passedOn, signal);
   const input = passedOn.length === 0 ? request.input : withUrls(context, task, passedOn, objects);
-  if (taken.length === 0) return { ...request, input };
+  const timed = passedOn.filter((field) => isPricedByLength(definition, field));
+  if (taken.length + timed.length === 0) return { ...request, input };
 
-  const loadAll = async (): Promise<ReadonlyMap<string, InputFile>> => {
-    const media = new Map<string, InputFile>();
-    for (const [index, field] of taken.entries()) {
-      const file = path.join(scratch, `input-${index}`);
-      media.set(field.path.join('.'), await load(context, field, objects, { file, signal, accountId: task.accountId }));
+  const needed = [...taken, ...timed];
+  const loadAll = async (): Promise<readonly LoadedField[]> => {
+    const loaded: LoadedField[] = [];
+    for (const [index, field] of needed.entries()) {
+      const target = { file: path.join(scratch, `input-${index}`), signal, accountId: task.accountId };
+      loaded.push({ field, file: await load(context, field, objects, target) });
     }
-    return media;
+    return loaded;
   };
-  const fetches = taken.some(({ value }) => isElsewhere(value));
-  return { ...request, input, media: await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll()) };
+  const fetches = needed.some(({ value }) => isElsewhere(value));
+  const loaded = await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll());
+  const priced = loaded.filter(({ field }) => isPricedByLength(definition, field));
+  const inputSeconds = priced.length === 0 ? undefined : await measureInput(context, task, definition, priced);
+  const media = loaded.slice(0, taken.length).map(({ field, file }) => [field.path.join('.'), file] as const);
+  return {
+    ...request,
+    input,
+    ...(taken.length === 0 ? {} : { media: new Map(media) }),
+    ...(inputSeconds === undefined ? {} : { inputSeconds }),
+  };
+}
+
+/** A field of the input, and its file in the scratch directory. */
+interface LoadedField {
+  readonly field: MediaField;
+  readonly file: InputFile;
 }
 
 /** Whether a file has to be fetched from a URL that the caller chose. */

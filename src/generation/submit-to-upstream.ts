@@ -226,7 +226,7 @@ async function send(
   }
   await reportHealth(attempt, route, 'answered');
   try {
-    return { result: await persistResult(attempt, route, submission, signal) };
+    return { result: await persistResult(attempt, route, withInputSeconds(submission, request), signal) };
   } catch (error) {
     if (intent === undefined) await recordPossibleWork(attempt, route);
     throw error;
@@ -309,6 +309,12 @@ function hookOf({ context, task }: SubmitAttempt, { provider, request, upstreamN
   const hookUrl = hookUrls.urlFor({ name: upstreamName, baseUrl }, task.id, task.urlKeyId);
   if (hookUrl === undefined) return {};
   return { hookUrl, hookSecret: hookUrls.secretFor(upstreamName, task.id, task.urlKeyId) };
+}
+
+/** A provider that does not report how long the input was leaves it at what we measured. */
+function withInputSeconds(submission: Submission, { inputSeconds }: GenerationRequest): Submission {
+  if (submission.kind === 'job' || inputSeconds === undefined) return submission;
+  return { ...submission, usage: { inputSeconds, ...submission.usage } };
 }
 
 /** Records the result. */

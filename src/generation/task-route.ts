@@ -12,6 +12,7 @@ import type { GatedUpstream } from '../upstreams/gate.ts';
 import { concurrencyOf, upstreamName } from '../upstreams/upstream-caps.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
+import { withFormats } from './transcript-formats.ts';
 
 /** One upstream that a task's route names. */
 export interface TaskRoute extends UpstreamPosition {
@@ -45,7 +46,7 @@ export async function routesOf(context: GenerationContext, task: WorkingTask): P
     const name = upstreamName(upstream);
     // One engine serves models with different defaults; an upstream has its own, and receives what the caller sent.
     const isOurs = upstream.protocol === EMBEDDED_PROTOCOL;
-    const input = isOurs ? withDefaults(definition.inputSchema, task.input) : task.input;
+    const input = isOurs ? withDefaults(definition.inputSchema, task.input) : withFormats(definition, task.input);
     return {
       definition,
       provider,

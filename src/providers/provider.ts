@@ -82,6 +82,8 @@ export interface GenerationRequest {
   readonly input: Readonly<Record<string, unknown>>;
   /** The media themselves by their position in the input (`image_urls.0`), for a provider that `takesMediaAsFiles`. */
   readonly media?: ReadonlyMap<string, InputFile>;
+  /** The length of its audio and video, if its price counts that and they state it. */
+  readonly inputSeconds?: number;
   /** What the provider calls the media that `upload` has sent it, by their position in the input. */
   readonly references?: ReadonlyMap<string, unknown>;
 }

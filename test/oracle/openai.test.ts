@@ -1,6 +1,6 @@
 /**
- * OpenAI, compared with `openai` and https://developers.openai.com/api/reference: images, edits and speech. It no longer
- * offers videos itself; the tests of these are for the servers that have the same API.
+ * OpenAI, compared with `openai` and https://developers.openai.com/api/reference: images, edits, speech and
+ * transcriptions. It no longer offers videos itself; the tests of these are for the servers that have the same API.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { GenerationRequest, InputFile } from '../../src/providers/provider.
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { KEY, assertSameRequest, ended, mapped } from './oracle.ts';
-import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
+import { PICTURE, itRejects, useClient, withFiles, withPictures } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
 const call = { signal: new AbortController().signal };
@@ -163,6 +163,70 @@ describe('the mapping of OpenAI', () => {
       assert.equal((await readFile(produced.path)).toString('base64'), value);
     });
   }
+
+  const sound = { base64: PICTURE.toString('base64'), name: 'audio.mp3', type: 'audio/mpeg' };
+  const transcriptions: readonly (readonly [string, object, object, object])[] = [
+    [
+      'whisper-1',
+      {
+        task: 'transcribe',
+        language: 'english',
+        duration: 3.4,
+        text: 'Mind the gap. The doors are closing.',
+        segments: [
+          { id: 0, start: 0, end: 1.5, text: ' Mind the gap.', tokens: [1], no_speech_prob: 0.01 },
+          { id: 1, start: 1.5, end: 3.4, text: ' The doors are closing.', tokens: [2], no_speech_prob: 0.01 },
+        ],
+        usage: { type: 'duration', seconds: 4 },
+      },
+      { response_format: 'verbose_json' },
+      { inputSeconds: 4 },
+    ],
+    [
+      'gpt-4o-mini-transcribe',
+      {
+        text: 'Mind the gap. The doors are closing.',
+        usage: { type: 'tokens', total_tokens: 101, input_tokens: 14, output_tokens: 87 },
+      },
+      { response_format: 'json' },
+      { inputTokens: 14, outputTokens: 87, totalTokens: 101 },
+    ],
+  ];
+  for (const [model, answer, format, usage] of transcriptions) {
+    it(`asks ${model} for a transcription as the official client does, and takes the same text`, async () => {
+      session.answer({ json: answer });
+      const { provider, requestFor, host } = mapped(`openai/${model}`, session.origin);
+      const options = { language: 'en', prompt: 'a station', temperature: 0.2 };
+      const ours = { audio_url: 'https://example.com/a.mp3', ...options, formats: ['text', 'json'], max_seconds: 60 };
+      const submission = await withFiles('audio/mpeg', ['audio_url'], (media, submit) =>
+        provider.submit(requestFor(ours, media), submit),
+      );
+      const { value } = await session.call('transcribe', { model, ...options, ...format, file: sound });
+      const [one, other] = session.requests();
+      assertSameRequest(one, other, { host });
+      assert.ok(submission.kind === 'done');
+      assert.deepEqual(submission.usage, usage);
+      const [text, json] = submission.files.map((each) => (each.from === 'bytes' ? String(each.bytes) : ''));
+      const { text: theirs, segments } = value as { text: string; segments?: readonly { text: string }[] };
+      assert.equal(text, `${theirs}\n`);
+      const written = JSON.parse(json ?? '') as { text: string; segments?: readonly { text: string }[] };
+      assert.equal(written.text, theirs);
+      assert.deepEqual(
+        written.segments?.map((segment) => segment.text),
+        segments?.map((segment) => segment.text.trim()),
+      );
+    });
+  }
+
+  it('has no files where subtitles are wanted and the answer has no times', async () => {
+    session.answer({ json: { text: 'Mind the gap.' } });
+    const { provider, requestFor } = mapped('openai/whisper-1', session.origin);
+    const input = { audio_url: 'https://example.com/a.mp3', formats: ['text', 'vtt'] };
+    const end = await withFiles('audio/mpeg', ['audio_url'], (media, submit) =>
+      ended(provider.submit(requestFor(input, media), submit)),
+    );
+    assert.deepEqual(end, { failed: 'no_output' });
+  });
 });
 
 describe('the mapping of the videos of OpenAI-compatible servers', () => {

@@ -87,14 +87,22 @@ export function useClient(name: string): Session {
 /** The content of every file of an input, which is a PNG for all that matters here. */
 export const PICTURE = Buffer.from('a picture');
 
+type MediaWork<Result> = (media: ReadonlyMap<string, InputFile>, call: SubmitCall) => Promise<Result>;
+
 /** @param paths of the input's files: `image_urls.0`. */
-export async function withPictures<Result>(
+export function withPictures<Result>(paths: readonly string[], work: MediaWork<Result>): Promise<Result> {
+  return withFiles('image/png', paths, work);
+}
+
+/** The same for files of another type. */
+export async function withFiles<Result>(
+  mimeType: string,
   paths: readonly string[],
-  work: (media: ReadonlyMap<string, InputFile>, call: SubmitCall) => Promise<Result>,
+  work: MediaWork<Result>,
 ): Promise<Result> {
   const results: Result[] = [];
   await withScratch(async ({ call, inputFile }) => {
-    const files = paths.map(async (path) => [path, await inputFile('image/png', PICTURE)] as const);
+    const files = paths.map(async (path) => [path, await inputFile(mimeType, PICTURE)] as const);
     results.push(await work(new Map(await Promise.all(files)), call));
   });
   const [result] = results;

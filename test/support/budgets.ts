@@ -29,6 +29,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   workflows: 70,
   temporal: 60,
   database: 55,
+  transcripts: 10,
   upstreams: 40,
   accounts: 40,
   activities: 40,

@@ -1,6 +1,7 @@
 /**
  * The tools that start nothing: the models, their inputs, and the price of a task.
  */
+import { MODALITIES } from '@darkroom/api/facts/modalities';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { modelPath } from '@darkroom/api/client/api-client';
@@ -29,10 +30,7 @@ export function addCatalogueTools(server: McpServer, api: ApiClient): void {
       description:
         'Lists the available models, with the purpose of each and its price in USD. Choose one, then call get_model for its input schema.',
       inputSchema: z.strictObject({
-        modality: z
-          .enum(['image', 'video', 'audio', 'text'])
-          .optional()
-          .describe('Only models of this modality. Absent: all.'),
+        modality: z.enum(MODALITIES).optional().describe('Only models of this modality. Absent: all.'),
       }),
       annotations: READS,
     },

@@ -73,7 +73,7 @@ async function detectType(bytes: Uint8Array): Promise<MediaMetadata | Unsupporte
   if (!detected || IGNORED_TYPES.has(detected.ext)) return new UnsupportedMediaError();
   const mimeType = MIME_ALIASES[detected.mime] ?? detected.mime;
   const type = mediaTypeOf(mimeType);
-  if (!type) return new UnsupportedMediaError(mimeType);
+  if (type === undefined || type.kind === 'text') return new UnsupportedMediaError(mimeType);
   if (type.kind !== 'image') return { mimeType, ...type };
   const size = imageSize(mimeType, bytes);
   return size ? { mimeType, ...type, ...size } : new UnsupportedMediaError(mimeType);

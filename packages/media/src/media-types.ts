@@ -3,7 +3,8 @@
  * something a browser might run. One table, so that detection, file names and responses agree.
  */
 
-export type MediaKind = 'image' | 'video' | 'audio';
+/** `text` is that of transcripts; no file is detected as it. */
+export type MediaKind = 'image' | 'video' | 'audio' | 'text';
 
 interface MediaType {
   readonly kind: MediaKind;
@@ -27,11 +28,20 @@ const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
   ['audio/ogg', { kind: 'audio', extension: 'ogg' }],
   ['audio/flac', { kind: 'audio', extension: 'flac' }],
   ['audio/aac', { kind: 'audio', extension: 'aac' }],
+  ['text/plain', { kind: 'text', extension: 'txt' }],
+  ['application/json', { kind: 'text', extension: 'json' }],
+  ['application/x-subrip', { kind: 'text', extension: 'srt' }],
+  ['text/vtt', { kind: 'text', extension: 'vtt' }],
 ]);
 
 /** What is known of a MIME type (lower case, no parameters); undefined for one that is not served. */
 export function mediaTypeOf(mimeType: string): MediaType | undefined {
   return MEDIA_TYPES.get(mimeType);
+}
+
+/** The value of `Content-Type` for a MIME type. All text is UTF-8. */
+export function contentTypeOf(mimeType: string): string {
+  return MEDIA_TYPES.get(mimeType)?.kind === 'text' ? `${mimeType}; charset=utf-8` : mimeType;
 }
 
 /** The file name extension for a MIME type, without a dot; `bin` for a type that is not served as media. */

@@ -2,6 +2,7 @@
  * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for any holder of its signed URL (contract
  * §3, §7 "Uploads"). No key.
  */
+import { contentTypeOf } from '@darkroom/media/media-types';
 import { disposition, mediaResponse } from '../../objects/urls/media-response.ts';
 import type { MediaRequest } from '../../objects/urls/media-response.ts';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
@@ -15,7 +16,7 @@ import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
-const MEDIA_TYPES = ['image/*', 'video/*', 'audio/*'];
+const MEDIA_TYPES = ['image/*', 'video/*', 'audio/*', 'text/*', 'application/json', 'application/x-subrip'];
 
 export function mediaRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -54,7 +55,12 @@ export function mediaRoutes(http: HttpContext): readonly Route[] {
         const method = ctx.method === 'HEAD' ? 'HEAD' : 'GET';
         if (http.config.urls.downloads === 'direct' && http.store.presign !== undefined) {
           const seconds = Math.max(1, Math.floor(expireAt - http.now() / 1000));
-          const read = { method, seconds, mimeType: served.mimeType, disposition: disposition(served) } as const;
+          const read = {
+            method,
+            seconds,
+            mimeType: contentTypeOf(served.mimeType),
+            disposition: disposition(served),
+          } as const;
           ctx.status = 307;
           ctx.set({
             Location: await http.store.presign(served.key, read),

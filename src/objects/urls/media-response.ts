@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import parseRange from 'range-parser';
 import { listsTag } from './entity-tag.ts';
-import { mediaTypeOf } from '@darkroom/media/media-types';
+import { contentTypeOf, mediaTypeOf } from '@darkroom/media/media-types';
 import type { ByteRange, ObjectStore } from '../stores/object-store.ts';
 
 export interface MediaRequest {
@@ -57,7 +57,11 @@ export async function mediaResponse(request: MediaRequest): Promise<MediaRespons
     return { status: 416, headers };
   }
 
-  const described = { ...shared, 'Content-Type': request.mimeType, 'Content-Disposition': disposition(request) };
+  const described = {
+    ...shared,
+    'Content-Type': contentTypeOf(request.mimeType),
+    'Content-Disposition': disposition(request),
+  };
   if (request.method === 'HEAD') {
     await store.head(key);
     return { status: 200, headers: { ...described, 'Content-Length': String(sizeBytes) } };

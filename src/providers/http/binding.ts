@@ -180,8 +180,8 @@ export const HttpBindingSchema = Type.Object(
       ),
     ),
     outputs: expression(
-      'The files: URLs, paths below the base URL, `data:` URLs or `{"base64": …}`, one or a list. `$body`: the ' +
-        'response itself is the file, of `result` or of a submit without jobs.',
+      'The files: URLs, paths below the base URL, `data:` URLs, `{"base64": …}` or `{"transcript": …}`, one or a ' +
+        'list. `$body`: the response itself is the file, of `result` or of a submit without jobs.',
     ),
     usage: Type.Optional(
       expression(

@@ -57,8 +57,8 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   'poll.retryAfter': retryAfter,
   'result.path': address,
   outputs: needed(
-    'web addresses, paths that begin with /, data: URLs or { "base64": … }',
-    (value, scope) => filesOf(value, scope).length > 0,
+    'web addresses, paths that begin with /, data: URLs, { "base64": … } or { "transcript": … }',
+    (value, scope) => filesOf(value, scope, {}).length > 0,
   ),
   usage: optional(`an object with numbers, from ${listed(USAGE_NAMES)}`, isUsage),
   cost: optional('an amount in USD', (value) => microUsdOf(value) !== undefined),

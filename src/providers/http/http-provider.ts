@@ -104,7 +104,8 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   };
 
   const doneWith = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
-    const files = filesOf((await file.read(request, { outputs: http.outputs }, context)).outputs, request.upstream);
+    const { outputs } = await file.read(request, { outputs: http.outputs }, context);
+    const files = filesOf(outputs, request.upstream, request.input);
     const consumption = await consumed(request, http, context);
     if (files.length === 0) throw new ProviderFailure('no_output', { consumption });
     return { kind: 'done' as const, files, ...consumption };
@@ -224,7 +225,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     if (reasonOf(refused.refusal) === undefined) return false;
     const values = await file.read(request, { jobId, outputs }, context);
     return jobId === undefined
-      ? filesOf(values.outputs, request.upstream).length === 0
+      ? filesOf(values.outputs, request.upstream, request.input).length === 0
       : jobIdOf(values.jobId) === undefined;
   };
 

@@ -3,9 +3,11 @@
  * of any type; a value that is not exactly of the expected form counts as absent.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { isWebAddress, jobIdAt, textAt } from '../json-answer.ts';
+import { isWebAddress, jobIdAt, textAt, valueAt } from '../json-answer.ts';
+import { transcriptOf } from '../../transcripts/transcript.ts';
 import { filesIn, filesOfBase64 } from '../output-files.ts';
-import type { CancelOutcome, ProducedFile } from '../provider.ts';
+import type { CancelOutcome, GenerationRequest, ProducedFile } from '../provider.ts';
+import { filesOfTranscript } from '../transcript-files.ts';
 import { urlOf } from '../upstream-target.ts';
 import type { Address } from '../upstream-target.ts';
 import { isAllowed } from './hosts.ts';
@@ -77,10 +79,15 @@ export function headerOf(value: unknown): string | undefined {
 }
 
 /**
- * The files that an expression names: URLs, paths below the base URL, data URLs, and base64 if declared as such.
+ * The files that an expression names: URLs, paths below the base URL, data URLs, base64 if declared as such, and those
+ * of a transcript.
+ *
+ * @param input names the formats of a transcript.
  */
-export function filesOf(value: unknown, scope: HostScope): readonly ProducedFile[] {
+export function filesOf(value: unknown, scope: HostScope, input: GenerationRequest['input']): readonly ProducedFile[] {
   return (Array.isArray(value) ? value : [value]).flatMap((item: unknown) => {
+    const transcript = transcriptOf(valueAt(item, 'transcript'));
+    if (transcript !== undefined) return filesOfTranscript(transcript, input);
     const base64 = textAt(item, 'base64');
     if (base64 !== undefined) return filesOfBase64(base64);
     const path = pathOf(item);

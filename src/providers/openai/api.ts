@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import type { UpstreamBinding } from '../provider.ts';
 
-const APIS = ['images', 'images.edit', 'speech', 'videos'] as const;
+const APIS = ['images', 'images.edit', 'speech', 'transcriptions', 'videos'] as const;
 
 export const ApiSchema = Type.Unsafe<(typeof APIS)[number]>({ type: 'string', enum: [...APIS] });
 

@@ -1,6 +1,6 @@
 /**
- * The OpenAI-compatible interfaces, which many services and self-hosted servers offer: images, speech and videos. A
- * binding selects one with its `api`; without it, the output of the model decides.
+ * The OpenAI-compatible interfaces, which many services and self-hosted servers offer: images, speech, transcriptions
+ * and videos. A binding selects one with its `api`; without it, the output of the model decides.
  */
 import type { Modality } from '../../catalogue/definition.ts';
 import type { Provider } from '../provider.ts';
@@ -10,11 +10,13 @@ import { apiOf } from './api.ts';
 import type { Api } from './api.ts';
 import { createImages } from './images.ts';
 import { createSpeech } from './speech.ts';
+import { createTranscriptions } from './transcriptions.ts';
 import { createVideos } from './videos.ts';
 
 const USUAL_API: Readonly<Record<Modality, Api>> = {
   image: 'images',
   audio: 'speech',
+  transcription: 'transcriptions',
   video: 'videos',
 };
 
@@ -26,6 +28,7 @@ export function createOpenAiProvider(deps: HttpProviderDeps): Provider {
     images,
     'images.edit': createImages(calls, { alwaysEdits: true }),
     speech: createSpeech(calls),
+    transcriptions: createTranscriptions(calls),
     videos: createVideos(calls),
   };
   return { ...images, boundTo: (upstream, modality) => byApi[apiOf(upstream) ?? USUAL_API[modality]] };

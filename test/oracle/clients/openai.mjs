@@ -1,4 +1,4 @@
-/** `openai`: images, speech and videos. */
+/** `openai`: images, speech, transcriptions and videos. */
 import { Buffer } from 'node:buffer';
 import OpenAI, { toFile } from 'openai';
 
@@ -18,6 +18,9 @@ export const calls = {
     return images.edit({ ...body, ...files });
   },
   speech: (body) => contentOf(audio.speech.create(body)),
+  async transcribe({ file, ...body }) {
+    return audio.transcriptions.create({ ...body, file: await uploadOf(file) });
+  },
   async createVideo({ input_reference: reference, ...body }) {
     return videos.create(reference === undefined ? body : { ...body, input_reference: await uploadOf(reference) });
   },

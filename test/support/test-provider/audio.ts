@@ -2,12 +2,13 @@
 import { createHash } from 'node:crypto';
 
 const SAMPLE_RATE = 8_000;
+/** The length of what the test provider speaks. */
 const SECONDS = 0.25;
 
-/** A quarter of a second of a tone whose pitch depends on the text: 16-bit PCM, mono. */
-export function drawAudio(text: string): Buffer {
+/** A tone whose pitch depends on the text: 16-bit PCM, mono. */
+export function drawAudio(text: string, seconds: number = SECONDS): Buffer {
   const hertz = 200 + createHash('sha256').update(text).digest().readUInt16BE(0) / 100;
-  const samples = SAMPLE_RATE * SECONDS;
+  const samples = SAMPLE_RATE * seconds;
   const wav = Buffer.alloc(44 + samples * 2);
   wav.write('RIFF', 0, 'latin1');
   wav.writeUInt32LE(wav.length - 8, 4);

@@ -1,13 +1,12 @@
 /** The catalogue of an api process as its operators see it. */
 import { Type } from 'typebox';
+import { MODALITIES } from '../facts/modalities.ts';
+import type { Modality } from '../facts/modalities.ts';
 
 const UnixSeconds = (description: string) => Type.Integer({ minimum: 0, description: `Unix seconds: ${description}` });
 
 /** What a model makes: files by tasks, or text. */
-export const ModalitySchema = Type.Unsafe<'image' | 'video' | 'audio' | 'text'>({
-  type: 'string',
-  enum: ['image', 'video', 'audio', 'text'],
-});
+export const ModalitySchema = Type.Unsafe<Modality>({ type: 'string', enum: [...MODALITIES] });
 
 export const AdminCatalogueSchema = Type.Object(
   {

@@ -5,14 +5,14 @@
 import { Type } from 'typebox';
 import type { TextFeature } from '../facts/text-features.ts';
 import { TEXT_FEATURES } from '../facts/text-features.ts';
+import { MODALITIES } from '../facts/modalities.ts';
+import type { Modality } from '../facts/modalities.ts';
 import { PricingSchema } from './pricing.ts';
 import { TextPricingSchema } from './text-pricing.ts';
 import type { Static } from 'typebox';
 
 const UnixSecondsOrNull = (description: string) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, description });
-
-const MODALITIES = ['image', 'video', 'audio', 'text'] as const;
 
 /** What a text model states in addition to the fields of every model. */
 export const TextSchema = Type.Object(
@@ -41,7 +41,7 @@ const MODEL_FIELDS = {
   shutdown_date: UnixSecondsOrNull(
     'The time when the model stops accepting requests, in Unix seconds. Null: no retirement is planned.',
   ),
-  modality: Type.Unsafe<(typeof MODALITIES)[number]>({ type: 'string', enum: [...MODALITIES] }),
+  modality: Type.Unsafe<Modality>({ type: 'string', enum: [...MODALITIES] }),
   description: Type.String(),
   routes: Type.Array(Type.String(), { description: 'The values that `route` accepts. A text model has no routes.' }),
   pricing: Type.Union([PricingSchema, TextPricingSchema]),

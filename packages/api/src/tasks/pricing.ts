@@ -29,11 +29,11 @@ export const LATE_CANCELS = ['billed', 'full', 'free'] as const;
 export type LateCancel = (typeof LATE_CANCELS)[number];
 
 /** The units that are counted by what the provider reports, and not by the input or the files. */
-export const USAGE_UNITS = ['token', 'credit'] as const;
+export const USAGE_UNITS = ['token', 'credit', 'input_second'] as const;
 
 const UNITS = ['image', 'second', 'character', 'task', ...USAGE_UNITS] as const;
 
-/** A quantity of tokens or credits. */
+/** A quantity of tokens, credits or seconds. */
 const UsageQuantity = (description: string) => Type.Integer({ minimum: 1, maximum: 1_000_000_000, description });
 
 /**
@@ -46,7 +46,7 @@ export const PricingSchema = Type.Object(
       type: 'string',
       enum: [...UNITS],
       description:
-        'The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price). `token` and `credit` count what the work used, and `hold` is the most that a task can be charged for.',
+        'The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price). `token`, `credit` and `input_second` (a second of the audio and video in the input) count what the work used, and `hold` is the most that a task can be charged for.',
     }),
     usd: Type.String({
       pattern: UNIT_PRICE,
@@ -95,13 +95,13 @@ export const PricingSchema = Type.Object(
         {
           additionalProperties: false,
           description:
-            'The most tokens or credits of one output: a number, or a field with it. It is multiplied by `count` and `duration`, and it is what is held.',
+            'The most tokens, credits or seconds of one output: a number, or a field with it. It is multiplied by `count` and `duration`, and it is what is held.',
         },
       ),
     ),
     unreported: Type.Optional(
       UsageQuantity(
-        'The tokens or credits of one output that are charged if the provider reports no usage. Absent: those that were held.',
+        'The tokens, credits or seconds of one output that are charged if the provider reports no usage. Absent: those that were held.',
       ),
     ),
     minimum: Type.Optional(

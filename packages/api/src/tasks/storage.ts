@@ -45,7 +45,8 @@ export const StorageQuerySchema = Type.Object(
     type: Type.Optional(
       Type.String({
         pattern: '^[a-z0-9_]{1,32}$',
-        description: '`image`, `video`, `audio`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
+        description:
+          '`image`, `video`, `audio`, `text`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
       }),
     ),
     status: Type.Optional(
@@ -65,7 +66,8 @@ export const StorageItemSchema = Type.Object(
     taskId: Type.String({ description: 'The task that generated the output.' }),
     model: Type.String({ description: 'The full name of the resolved model.' }),
     type: Type.String({
-      description: '`image`, `video`, `audio`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
+      description:
+        '`image`, `video`, `audio`, `text`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
     }),
     mimeType: Type.String(),
     size: Type.Integer({ minimum: 0, description: 'The size in bytes.' }),

@@ -20,7 +20,8 @@ export const OutputSchema = Type.Object(
       description: 'The URL of the output, which can be downloaded without a key. Supports GET and HEAD, and `Range`.',
     }),
     type: Type.String({
-      description: '`image`, `video`, `audio`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
+      description:
+        '`image`, `video`, `audio`, `text`, `first_frame`, `last_frame` or `thumbnail`. More types may be added.',
     }),
     expireAt: Type.Integer({ minimum: 0, description: 'The time when `url` expires, in Unix seconds.' }),
     id: Type.String(),

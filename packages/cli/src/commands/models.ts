@@ -2,6 +2,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { modelPath } from '@darkroom/api/client/api-client';
+import { MODALITIES } from '@darkroom/api/facts/modalities';
 import type { OpenSession } from '../session.ts';
 import { shellWord } from '../shell-word.ts';
 import { facts, moment, table } from '../table.ts';
@@ -9,8 +10,6 @@ import { printableLine } from '../terminal.ts';
 import type { Terminal } from '../terminal.ts';
 import type { JsonSchema } from '../json-schema.ts';
 import type { WireModel, WireModelDetail } from '@darkroom/api/tasks/model';
-
-const MODALITIES = ['image', 'video', 'audio', 'text'];
 
 export function addModelsCommand(program: Command, open: OpenSession): void {
   program

@@ -7,9 +7,6 @@ export type Model = WireModel;
 export type ModelDetail = WireModelDetail;
 export type Modality = Model['modality'];
 
-/** In display order. */
-export const MODALITIES: readonly Modality[] = ['image', 'video', 'audio', 'text'];
-
 /** Models change only when an operator changes them. */
 const STALE_MS = 60_000;
 

@@ -1,6 +1,10 @@
-/** Shows an output inline: an image, a video or audio, by its media type. */
+/** Shows an output inline: an image, a video, audio or text, by its media type. */
 import { Anchor, Image } from '@mantine/core';
 import { downloadUrl } from './download-url.ts';
+import { TextView } from './text-view.tsx';
+
+/** The files of a transcript. */
+const TEXT_TYPES: ReadonlySet<string> = new Set(['text/plain', 'text/vtt', 'application/json', 'application/x-subrip']);
 
 export interface Media {
   readonly url: string;
@@ -32,6 +36,7 @@ export function MediaView({ media, alt }: { readonly media: Media; readonly alt:
     );
   }
   if (mimeType.startsWith('audio/')) return <audio src={url} aria-label={alt} controls preload="metadata" />;
+  if (TEXT_TYPES.has(mimeType)) return <TextView url={url} alt={alt} />;
   return (
     <Anchor href={downloadUrl(url)} download>
       {alt}

@@ -1,6 +1,6 @@
 /** An output as a small square: its image, or an icon of its type. The surrounding component names it in text. */
 import { Center, Image } from '@mantine/core';
-import { IconMovie, IconMusic, IconPhoto } from '@tabler/icons-react';
+import { IconFileText, IconMovie, IconMusic, IconPhoto } from '@tabler/icons-react';
 import { useState } from 'react';
 
 interface OutputThumbnailProps {
@@ -28,10 +28,16 @@ export function OutputThumbnail({ output, size }: OutputThumbnailProps) {
       />
     );
   }
-  const Icon = mimeType.startsWith('video/') ? IconMovie : mimeType.startsWith('audio/') ? IconMusic : IconPhoto;
+  const Icon = iconOf(mimeType);
   return (
     <Center w={size} style={{ aspectRatio: 1 }} flex="none" bg="var(--mantine-color-default-hover)" bdrs="sm">
       <Icon size={size === '100%' ? 32 : Math.round(size / 2.4)} aria-hidden />
     </Center>
   );
+}
+
+function iconOf(mimeType: string) {
+  if (mimeType.startsWith('video/')) return IconMovie;
+  if (mimeType.startsWith('audio/')) return IconMusic;
+  return /^(text|application)\//.test(mimeType) ? IconFileText : IconPhoto;
 }

@@ -21,10 +21,13 @@ export const texts = {
   searchHint: 'Name or description',
   kind: 'Modality',
   all: 'All',
-  kinds: { image: 'Images', video: 'Video', audio: 'Audio', text: 'Text' } satisfies Record<
-    WireModel['modality'],
-    string
-  >,
+  kinds: {
+    image: 'Images',
+    video: 'Video',
+    audio: 'Audio',
+    transcription: 'Transcription',
+    text: 'Text',
+  } satisfies Record<WireModel['modality'], string>,
   noneMatch: 'No models match',
   noneMatchHint: 'Try another search, or select another modality.',
   clear: 'Show all models',
@@ -114,10 +117,12 @@ export const texts = {
       task: (usd: string) => `${usd} per task`,
       token: (usd: string) => `${usd} per million tokens`,
       credit: (usd: string) => `${usd} per credit`,
+      input_second: (usd: string) => `${usd} per second of the input`,
     },
     quantities: {
       token: (count: number) => counted(count, 'token', 'tokens'),
       credit: (count: number) => counted(count, 'credit', 'credits'),
+      input_second: (count: number) => counted(count, 'second', 'seconds'),
     },
     atMost: (quantity: string) => `at most ${quantity} per output, which are held`,
     atMostOf: (field: string, otherwise: string | undefined) =>

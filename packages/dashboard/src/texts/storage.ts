@@ -19,6 +19,7 @@ export const texts = {
     image: 'Images',
     video: 'Video',
     audio: 'Audio',
+    text: 'Text',
     first_frame: 'First frames',
     last_frame: 'Last frames',
     thumbnail: 'Thumbnails',

@@ -1,11 +1,11 @@
-/** The provider of an upstream as a worker has it, with its notes in the transcript. */
+/** The provider of an upstream as a worker has it, with its notes in the log. */
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 import type { ModelDefinition, Upstream } from '../../../catalogue/definition.ts';
 import { UPSTREAM_PROTOCOLS } from '../../../providers/protocols.ts';
 import type { Provider } from '../../../providers/provider.ts';
 import { AdminError } from '../admin-error.ts';
-import type { Transcript } from './transcript.ts';
+import type { RunLog } from './run-log.ts';
 
 /** @throws {AdminError} the upstream makes no requests. */
 export function createProvider(
@@ -26,12 +26,12 @@ interface LogLine extends Readonly<Partial<Record<'place' | 'code' | 'status' | 
 }
 
 /** What a worker would log about an exchange; what it logs about an expression is shown with its reason. */
-export function createNotes(transcript: Transcript): Logger {
+export function createNotes(log: RunLog): Logger {
   const write = (line: string): void => {
     const { msg, place, code, status, reason } = JSON.parse(line) as LogLine;
     if (place !== undefined) return;
     const details = [status, reason, code].filter((detail) => detail !== undefined).join(', ');
-    transcript.add({ step: 'note', text: `a worker logs: ${msg}${details === '' ? '' : ` (${details})`}` });
+    log.add({ step: 'note', text: `a worker logs: ${msg}${details === '' ? '' : ` (${details})`}` });
   };
   return pino({ base: null, timestamp: false }, { write });
 }

@@ -1,7 +1,7 @@
 /** Asks before something is sent that may cost money. */
 import { createInterface } from 'node:readline/promises';
 import { AdminError } from '../admin-error.ts';
-import { printable } from './transcript.ts';
+import { printable } from './run-log.ts';
 
 /**
  * Prints the warning, and asks unless the answer is given.

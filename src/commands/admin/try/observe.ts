@@ -13,7 +13,7 @@ import type { RequestBody } from '../../../providers/request-body.ts';
 import type { EvaluatedExpression, Workbench } from '../../../providers/workbench.ts';
 import type { CredentialMask } from './credential-mask.ts';
 import type { Playback, RecordedExchange, RecordedResponse, Recorder } from './recording.ts';
-import type { RequestStep, ResponseStep, Transcript } from './transcript.ts';
+import type { RequestStep, ResponseStep, RunLog } from './run-log.ts';
 
 /** Where responses come from: nowhere, the provider, or a recording. */
 export type Source = 'nowhere' | 'provider' | Playback;
@@ -28,7 +28,7 @@ export interface Observed {
 
 interface Setup {
   readonly source: Source;
-  readonly transcript: Transcript;
+  readonly log: RunLog;
   readonly mask: CredentialMask;
   readonly recorder: Recorder | undefined;
   /** The position of the upstream in the file: `routes.default.upstreams.0`. */
@@ -61,7 +61,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   ABORTED: 'was given up',
 };
 
-export function observe({ source, transcript, mask, recorder, position, http, scope }: Setup): Observed {
+export function observe({ source, log, mask, recorder, position, http, scope }: Setup): Observed {
   const send = createHttpExchange();
   const evaluated = new Set<string>();
   /** Those of the next request. */
@@ -71,15 +71,15 @@ export function observe({ source, transcript, mask, recorder, position, http, sc
   const show = (request: ExchangeRequest): RequestStep => {
     const step = requestStep(request, mask, membersOf(request, parts, { position, http }));
     parts = new Map();
-    transcript.add(step);
+    log.add(step);
     return step;
   };
   const respond = (response: RecordedResponse): void => {
-    transcript.add(responseStep(response));
+    log.add(responseStep(response));
   };
   const end = (text: string): ExchangeLost => {
     hasEnded = true;
-    transcript.add({ step: 'note', text });
+    log.add({ step: 'note', text });
     return new ExchangeLost(false, 'ABORTED');
   };
 
@@ -97,7 +97,7 @@ export function observe({ source, transcript, mask, recorder, position, http, sc
     } catch (error) {
       if (error instanceof ExchangeLost) {
         recorder?.add({ ...recorded, lost: error.code });
-        transcript.add({ step: 'note', text: `no response (${error.code})` });
+        log.add({ step: 'note', text: `no response (${error.code})` });
       }
       throw error;
     }
@@ -116,12 +116,12 @@ export function observe({ source, transcript, mask, recorder, position, http, sc
   const tokens: HttpExchange = async (request) => {
     const host = request.url.host;
     if (source !== 'provider') {
-      transcript.add({ step: 'note', text: `A token would be obtained from ${host} first.` });
+      log.add({ step: 'note', text: `A token would be obtained from ${host} first.` });
       const body = Buffer.from(JSON.stringify({ access_token: 'token' }), 'utf8');
       return readAnswer({ status: 200, headers: {}, body });
     }
     const answer = await send(request);
-    transcript.add({ step: 'note', text: `${host} answered the request for a token with ${answer.status}` });
+    log.add({ step: 'note', text: `${host} answered the request for a token with ${answer.status}` });
     return answer;
   };
 
@@ -132,18 +132,18 @@ export function observe({ source, transcript, mask, recorder, position, http, sc
     if (error !== undefined) {
       const at = error.position === undefined ? '' : ` at character ${error.position}`;
       const problem = mask.text(`${error.code}${at}: ${error.message ?? 'it gave no value'}; ${describe(document)}`);
-      return transcript.add({ step: 'problem', member: inFile, problem });
+      return log.add({ step: 'problem', member: inFile, problem });
     }
     const shown = mask.json(value);
     // The first of a request; those of an earlier one that was never made do not belong to it.
     if (isAddress(member)) parts = new Map();
     if (isPart && value !== undefined) parts.set(member, value);
-    if (!isPart) transcript.add({ step: 'value', member: inFile, value: shown });
+    if (!isPart) log.add({ step: 'value', member: inFile, value: shown });
     const expected = findUnmetExpectation(member, value, scope);
     if (expected === undefined) return;
     const name = member.slice(member.lastIndexOf('.') + 1);
     const given = value === undefined ? 'nothing' : quoted(shown);
-    transcript.add({ step: 'problem', member: inFile, problem: `${name} gave ${given}; expected ${expected}` });
+    log.add({ step: 'problem', member: inFile, problem: `${name} gave ${given}; expected ${expected}` });
   };
 
   return {

@@ -12,6 +12,7 @@ import { quote } from '../../../catalogue/price.ts';
 import { loadUpstreamEnvironment } from '../../../config/config.ts';
 import { newTaskId } from '../../../domain/ids.ts';
 import { formatDecimal, formatUsd } from '../../../domain/money.ts';
+import { withFormats } from '../../../generation/transcript-formats.ts';
 import { findBinding } from '../../../providers/http/binding.ts';
 import type { HttpBinding } from '../../../providers/http/binding.ts';
 import { isBody } from '../../../providers/http/http-provider.ts';
@@ -31,8 +32,8 @@ import { createRecorder, playBack, readRecording } from './recording.ts';
 import { resolveUpstream } from './resolve-upstream.ts';
 import { startDeadline, startStopping } from './stopping.ts';
 import type { Stopping } from './stopping.ts';
-import { createTranscript, printable } from './transcript.ts';
-import type { Transcript } from './transcript.ts';
+import { createRunLog, printable } from './run-log.ts';
+import type { RunLog } from './run-log.ts';
 import { cancel, runWork } from './work.ts';
 import type { Ending, Work } from './work.ts';
 
@@ -68,7 +69,7 @@ export async function tryModel(
 ): Promise<void> {
   requireMatchingOptions(options);
   const write = isJson ? undefined : (line: string): void => print(`${printable(line)}\n`);
-  const transcript = createTranscript(write);
+  const log = createRunLog(write);
   const upstreams = loadUpstreamEnvironment(environment);
   const { definition, position, upstream, model } = await resolveUpstream(file, options, upstreams);
   const recording = options.recording === undefined ? undefined : await readRecording(options.recording);
@@ -86,25 +87,25 @@ export async function tryModel(
   if (!credential.isConfigured) {
     const problem = `${secretVariable(upstream.secret ?? '')} is not set`;
     if (options.send === true) throw new AdminError(`${problem}, and ${position}.secret names it`);
-    transcript.add({ step: 'note', text: `${problem}: it is needed to send.` });
+    log.add({ step: 'note', text: `${problem}: it is needed to send.` });
   }
   const taskId = recording?.taskId ?? newTaskId();
   const recorder = options.record === undefined ? undefined : await createRecorder(options.record, { taskId, input });
   const playback = recording === undefined ? undefined : playBack(recording);
   const source = playback ?? (options.send === true ? 'provider' : 'nowhere');
   const scope = { baseUrl: upstream.baseUrl, hosts: http?.hosts };
-  const observed = observe({ source, transcript, mask, recorder, position, http, scope });
+  const observed = observe({ source, log, mask, recorder, position, http, scope });
   const provider = createProvider(upstream, definition, {
     secrets: createSecretSource(credential.values),
-    logger: createNotes(transcript),
+    logger: createNotes(log),
     workbench: observed.workbench,
   });
   if (upstream.provider !== undefined) {
     const text = `What the file lacks of ${position} comes from the file of the provider ${upstream.provider}.`;
-    transcript.add({ step: 'note', text });
+    log.add({ step: 'note', text });
   }
   if (provider.callsBack === true) {
-    transcript.add({ step: 'note', text: 'A worker also sends the URL for callbacks, $hookUrl; here it is absent.' });
+    log.add({ step: 'note', text: 'A worker also sends the URL for callbacks, $hookUrl; here it is absent.' });
   }
 
   const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-try-'));
@@ -115,7 +116,8 @@ export async function tryModel(
     if (options.send === true) await requireConsent(options, upstream, price);
     interrupts = startStopping(() => recorder?.save());
     stopping = startDeadline(options.timeout ?? limitsOf(definition).handlingSeconds, interrupts.signal);
-    const request: GenerationRequest = { taskId, upstream, input, ...(media.size === 0 ? {} : { media }) };
+    const sent = withFormats(definition, input);
+    const request: GenerationRequest = { taskId, upstream, input: sent, ...(media.size === 0 ? {} : { media }) };
     const work: Work = {
       provider,
       request,
@@ -123,12 +125,12 @@ export async function tryModel(
       stop: stopping.signal,
       isPlayedBack: source !== 'provider',
       hasEnded: () => observed.hasEnded,
-      note: (text) => transcript.add({ step: 'note', text: mask.text(text) }),
+      note: (text) => log.add({ step: 'note', text: mask.text(text) }),
     };
     const { ending, jobId } = await runWork(work);
     // What is left of a recording may be the answer to a request to cancel.
     if (playback?.isOver === false && jobId !== undefined && http?.cancel !== undefined) await cancel(work, jobId);
-    if (http !== undefined && playback !== undefined) noteMissed(http, observed.evaluated, transcript);
+    if (http !== undefined && playback !== undefined) noteMissed(http, observed.evaluated, log);
     const isShownOnly = source !== 'provider' && observed.hasEnded;
     const result = isShownOnly ? {} : presentEnding(ending, mask);
     const stored =
@@ -136,12 +138,12 @@ export async function tryModel(
         ? await storeOutputs(ending.files, options.output, work, environment, stopping.signal)
         : [];
     if (write === undefined) {
-      const report = { ...facts, steps: transcript.steps, result, stored };
+      const report = { ...facts, steps: log.steps, result, stored };
       print(`${printable(JSON.stringify(report, null, 2))}\n`);
     } else {
       printRecord({ ...result, ...(stored.length === 0 ? {} : { stored }) }, write);
     }
-    requireSuccess(transcript, ending, isShownOnly);
+    requireSuccess(log, ending, isShownOnly);
   } finally {
     stopping?.end();
     interrupts?.end();
@@ -151,12 +153,12 @@ export async function tryModel(
 }
 
 /** Says which expressions no response of a recording was for. */
-function noteMissed(http: HttpBinding, evaluated: ReadonlySet<string>, transcript: Transcript): void {
+function noteMissed(http: HttpBinding, evaluated: ReadonlySet<string>, log: RunLog): void {
   const missed = expressionsOf(http).flatMap(([name, text]) =>
     text === undefined || evaluated.has(name) || (name === 'outputs' && isBody(http)) ? [] : [name],
   );
   if (missed.length === 0) return;
-  transcript.add({ step: 'note', text: `Not evaluated, because no response calls for it: ${missed.join(', ')}` });
+  log.add({ step: 'note', text: `Not evaluated, because no response calls for it: ${missed.join(', ')}` });
 }
 
 function printRecord(record: object, write: (line: string) => void): void {
@@ -211,7 +213,7 @@ function presentFile(file: ProducedFile, mask: CredentialMask): object {
 }
 
 /** @throws {AdminError} something is wrong, so that scripts notice. */
-function requireSuccess({ problems }: Transcript, ending: Ending, isShownOnly: boolean): void {
+function requireSuccess({ problems }: RunLog, ending: Ending, isShownOnly: boolean): void {
   if (problems.length > 0) {
     const lines = problems.map(({ member, problem }) => `${member === undefined ? '' : `${member}: `}${problem}`);
     throw new AdminError(printable(lines.join('\n')));

@@ -1,5 +1,5 @@
 /** The shape of a provider's answer, so that two of them can be compared without keeping either. */
-import { printable } from '../try/transcript.ts';
+import { printable } from '../try/run-log.ts';
 
 const MAX_NAMES = 200;
 const LONGEST_NAME = 200;

@@ -8,11 +8,15 @@ import { pipeline } from 'node:stream/promises';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import { limitsOf } from '../../../catalogue/definition.ts';
+import type { ModelDefinition } from '../../../catalogue/definition.ts';
 import type { LiveOutcome } from '../../../catalogue/live-verifications.ts';
 import { newTaskId } from '../../../domain/ids.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
+import { transcriptFormats, withFormats } from '../../../generation/transcript-formats.ts';
 import { findBinding } from '../../../providers/http/binding.ts';
 import type { ProducedFile } from '../../../providers/provider.ts';
+import { mimeTypeOfFormat } from '../../../transcripts/formats.ts';
+import { isTranscript } from '../../../transcripts/transcript-file.ts';
 import type { SecretSource } from '../../../upstreams/secrets.ts';
 import { AdminError } from '../admin-error.ts';
 import { createNotes, createProvider } from '../try/bound-provider.ts';
@@ -22,7 +26,7 @@ import { observe } from '../try/observe.ts';
 import type { OutputReader } from '../try/outputs.ts';
 import type { RecordedExchange, Recorder } from '../try/recording.ts';
 import { startDeadline } from '../try/stopping.ts';
-import { createTranscript, printable } from '../try/transcript.ts';
+import { createRunLog, printable } from '../try/run-log.ts';
 import { requestCancel, runWork } from '../try/work.ts';
 import type { Ending, Work } from '../try/work.ts';
 import { memberNames } from './member-names.ts';
@@ -50,18 +54,19 @@ const LONGEST_ANSWER = 300;
 
 /** Never fails because of the provider. */
 export async function runLive(run: Run, tools: RunTools): Promise<RunResult> {
-  const { definition, upstream, target, input } = run;
+  const { definition, upstream, target } = run;
+  const input = withFormats(definition, run.input);
   const http = findBinding(upstream);
   const secret = upstream.secret === undefined ? undefined : tools.secrets.get(upstream.secret);
   const mask = createCredentialMask(upstream.secret, secret, http?.auth);
-  const transcript = createTranscript(undefined);
+  const log = createRunLog(undefined);
   const last = createLastAnswer();
   const position = `routes.${target.route}.upstreams.${target.index}`;
   const scope = { baseUrl: upstream.baseUrl, hosts: http?.hosts };
-  const observed = observe({ source: 'provider', transcript, mask, recorder: last, position, http, scope });
+  const observed = observe({ source: 'provider', log, mask, recorder: last, position, http, scope });
   const provider = createProvider(upstream, definition, {
     secrets: tools.secrets,
-    logger: createNotes(transcript),
+    logger: createNotes(log),
     workbench: observed.workbench,
   });
   const end = (outcome: RunResult['outcome'], parts: readonly string[], members: readonly string[] = []) => ({
@@ -91,10 +96,10 @@ export async function runLive(run: Run, tools: RunTools): Promise<RunResult> {
     const answer = last.describe();
     const members = memberNames(last.body);
     if (tools.interrupted.aborted) return end('stopped', ['it was interrupted']);
-    const problems = transcript.problems.map(({ member = '', problem }) => `${member}: ${problem}`);
+    const problems = log.problems.map(({ member = '', problem }) => `${member}: ${problem}`);
     if (ending.kind !== 'done') return end('fail', [describeEnding(ending), ...problems, answer], members);
 
-    const checked = await checkOutputs(ending.files, work, definition.modality, tools);
+    const checked = await checkOutputs(ending.files, work, definition, tools);
     if (tools.interrupted.aborted) return end('stopped', ['it was interrupted']);
     problems.push(...checked.problems);
     const facts = [...(jobId === undefined ? [] : [`job ${jobId}`]), `outputs: ${checked.types.join(', ') || 'none'}`];
@@ -147,9 +152,11 @@ function describeEnding(ending: Exclude<Ending, { kind: 'done' }>): string {
 async function checkOutputs(
   files: readonly ProducedFile[],
   work: Work,
-  modality: string,
+  definition: ModelDefinition,
   { outputs, inspector }: RunTools,
 ): Promise<{ readonly types: readonly string[]; readonly problems: readonly string[] }> {
+  const { modality } = definition;
+  const formats = transcriptFormats(definition, work.request.input);
   const types: string[] = [];
   const problems: string[] = files.length === 0 ? ['outputs: there are none'] : [];
   for (const [index, file] of files.entries()) {
@@ -160,6 +167,12 @@ async function checkOutputs(
           : file.from === 'file'
             ? await beginningOf(file.path)
             : await readBeginning(await outputs.read(work, file.url, work.stop));
+      if (formats !== undefined) {
+        const format = formats[index];
+        if (format !== undefined && isTranscript(beginning, format, false)) types.push(mimeTypeOfFormat(format));
+        else problems.push(`outputs.${index}: it is no transcript of format ${format ?? 'that was asked for'}`);
+        continue;
+      }
       const { mimeType } = await inspector.inspectBytes('models verify', beginning);
       types.push(mimeType);
       if (!mimeType.startsWith(`${modality}/`)) problems.push(`outputs.${index}: it is ${mimeType}, not ${modality}`);

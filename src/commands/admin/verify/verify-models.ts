@@ -17,7 +17,7 @@ import { openSettings, readFiles } from '../providers.ts';
 import { requireAnswer } from '../try/consent.ts';
 import { openOutputs } from '../try/outputs.ts';
 import { startStopping } from '../try/stopping.ts';
-import { printable } from '../try/transcript.ts';
+import { printable } from '../try/run-log.ts';
 import { boundCost, planRuns } from './plan.ts';
 import type { Plan, Run } from './plan.ts';
 import { runLive } from './run.ts';

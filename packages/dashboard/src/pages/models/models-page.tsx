@@ -2,7 +2,8 @@
 import { Button, Group, SegmentedControl, Text, TextInput, Title } from '@mantine/core';
 import { IconBox, IconSearch } from '@tabler/icons-react';
 import { useSearchParams } from 'wouter';
-import { MODALITIES, useModels } from '../../api/models.ts';
+import { MODALITIES } from '@darkroom/api/facts/modalities';
+import { useModels } from '../../api/models.ts';
 import type { Modality, Model } from '../../api/models.ts';
 import { NeedsScope } from '../../components/needs-scope.tsx';
 import { PageHeader } from '../../components/page-header.tsx';

@@ -76,13 +76,19 @@ function mediaWords(pricing: MediaPricing): PriceWords {
 
 /** The most that is charged for, and what without a report. */
 function holdWords({ unit, hold, unreported }: MediaPricing): readonly string[] {
-  if (hold === undefined || (unit !== 'token' && unit !== 'credit')) return [];
+  if (hold === undefined || !isCounted(unit)) return [];
   const quantity = (value: number): string => texts.price.quantities[unit](value);
   const most =
     hold.field === undefined
       ? texts.price.atMost(quantity(hold.quantity ?? 0))
       : texts.price.atMostOf(hold.field, hold.default === undefined ? undefined : quantity(hold.default));
   return [most, ...(unreported === undefined ? [] : [texts.price.unreported(quantity(unreported))])];
+}
+
+type CountedUnit = keyof typeof texts.price.quantities;
+
+function isCounted(unit: MediaPricing['unit']): unit is CountedUnit {
+  return Object.hasOwn(texts.price.quantities, unit);
 }
 
 /** A decimal string times a power of ten. @param exponent of ten. */

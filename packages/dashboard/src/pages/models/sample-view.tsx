@@ -7,6 +7,7 @@ import {
   IconPlayerPauseFilled,
   IconPlayerPlayFilled,
   IconVideo,
+  IconFileText,
 } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import type { RefObject } from 'react';
@@ -16,7 +17,13 @@ import classes from './models.module.css';
 import { samples } from './samples.ts';
 import type { Sample } from './samples.ts';
 
-const ICONS = { image: IconPhoto, video: IconVideo, audio: IconMusic, text: IconMessage2 } as const;
+const ICONS = {
+  image: IconPhoto,
+  video: IconVideo,
+  audio: IconMusic,
+  transcription: IconFileText,
+  text: IconMessage2,
+} as const;
 
 interface SampleProps {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Selects the model to try. */
 import { Select } from '@mantine/core';
 import { useLocation } from 'wouter';
-import { MODALITIES } from '../../api/models.ts';
+import { MODALITIES } from '@darkroom/api/facts/modalities';
 import type { Model } from '../../api/models.ts';
 import { texts as modelTexts } from '../../texts/models.ts';
 import { texts } from '../../texts/playground.ts';

@@ -50,7 +50,7 @@ export interface NoteStep {
 
 export type Step = RequestStep | ResponseStep | ValueStep | ProblemStep | NoteStep;
 
-export interface Transcript {
+export interface RunLog {
   add(step: Step): void;
   /** All problems, each once. */
   readonly problems: readonly ProblemStep[];
@@ -65,7 +65,7 @@ const SHOWN_BASE64 = 40;
 const LONGEST_TEXT = 8_000;
 
 /** @param write prints a line; undefined: nothing is printed as it happens. */
-export function createTranscript(write: ((line: string) => void) | undefined): Transcript {
+export function createRunLog(write: ((line: string) => void) | undefined): RunLog {
   const steps: Step[] = [];
   const problems: ProblemStep[] = [];
   /** The last of its kind, by what identifies it: a job is polled many times, and mostly nothing has changed. */

@@ -1,0 +1,28 @@
+/** What the input schema of a transcription has to have, beyond what that of every model has. */
+import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
+import type { ModelDefinition } from './definition.ts';
+
+const PLACE = `inputSchema.properties.${FORMATS_FIELD}`;
+
+/** @returns the problem, with its position in the file; undefined: none, or the model makes media. */
+export function findTranscriptionProblem({ modality, inputSchema }: ModelDefinition): string | undefined {
+  if (modality !== 'transcription') return undefined;
+  const formats = memberOf(memberOf(inputSchema, 'properties'), FORMATS_FIELD);
+  // Without the field, a task makes JSON.
+  if (formats === undefined) return undefined;
+  const choices = memberOf(memberOf(formats, 'items'), 'enum');
+  const names: readonly unknown[] = Array.isArray(choices) ? choices : [];
+  const known = TRANSCRIPT_FORMATS.join(', ');
+  if (memberOf(formats, 'type') !== 'array' || names.length === 0) return `${PLACE}: it lists formats, from ${known}`;
+  const unknown = names.find((name) => !TRANSCRIPT_FORMATS.some((format) => format === name));
+  if (unknown !== undefined) return `${PLACE}: there is no ${JSON.stringify(unknown)}, only ${known}`;
+  if (memberOf(formats, 'minItems') !== 1 || memberOf(formats, 'uniqueItems') !== true) {
+    return `${PLACE}: it needs "minItems": 1 and "uniqueItems": true`;
+  }
+  return undefined;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+  return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}

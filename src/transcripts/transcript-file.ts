@@ -1,0 +1,28 @@
+/** Checks the file of a transcript before it is served, because another service may have written it. */
+import type { TranscriptFormat } from './formats.ts';
+
+/** Ten hours of speech with times are about 2 MB. */
+export const MAX_TRANSCRIPT_BYTES = 32 * 1024 * 1024;
+
+/** How a file of each format begins, after a byte order mark. */
+const BEGINNINGS: Readonly<Record<TranscriptFormat, RegExp>> = {
+  text: /^/,
+  json: /^\s*\{/,
+  srt: /^\s*($|\d+\s)/,
+  vtt: /^WEBVTT(\s|$)/,
+};
+
+/**
+ * Whether bytes are UTF-8 text that begins as the format does.
+ *
+ * @param isWhole false: they are the beginning of a file, and may end within a character.
+ */
+export function isTranscript(bytes: Uint8Array, format: TranscriptFormat, isWhole: boolean): boolean {
+  if (bytes.length > MAX_TRANSCRIPT_BYTES || bytes.includes(0)) return false;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: !isWhole });
+    return BEGINNINGS[format].test(text.slice(0, 1024));
+  } catch {
+    return false;
+  }
+}
