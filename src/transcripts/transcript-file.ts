@@ -1,8 +1,11 @@
 /** Checks the file of a transcript before it is served, because another service may have written it. */
+import { isUtf8 } from 'node:buffer';
 import type { TranscriptFormat } from './formats.ts';
 
 /** Ten hours of speech with times are about 2 MB. */
-export const MAX_TRANSCRIPT_BYTES = 32 * 1024 * 1024;
+export const MAX_TRANSCRIPT_BYTES = 16 * 1024 * 1024;
+/** What is looked at to recognise a format. */
+const BEGINNING_BYTES = 4_096;
 
 /** How a file of each format begins, after a byte order mark. */
 const BEGINNINGS: Readonly<Record<TranscriptFormat, RegExp>> = {
@@ -18,10 +21,10 @@ const BEGINNINGS: Readonly<Record<TranscriptFormat, RegExp>> = {
  * @param isWhole false: they are the beginning of a file, and may end within a character.
  */
 export function isTranscript(bytes: Uint8Array, format: TranscriptFormat, isWhole: boolean): boolean {
-  if (bytes.length > MAX_TRANSCRIPT_BYTES || bytes.includes(0)) return false;
+  if (bytes.length > MAX_TRANSCRIPT_BYTES || bytes.includes(0) || (isWhole && !isUtf8(bytes))) return false;
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: !isWhole });
-    return BEGINNINGS[format].test(text.slice(0, 1024));
+    const beginning = bytes.subarray(0, BEGINNING_BYTES);
+    return BEGINNINGS[format].test(new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: true }));
   } catch {
     return false;
   }

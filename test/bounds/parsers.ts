@@ -137,6 +137,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'clients',
     bound: 'escapes in 64 kB of a text, then others get a turn',
   },
+  'src/transcripts/transcript-file.ts': {
+    uses: { TextDecoder: 1 },
+    of: 'upstreams',
+    bound: 'the first 4 kB of a file',
+  },
   'src/text/tokens.ts': { uses: { RegExp: 1 }, of: 'clients', bound: `${FIXED}; more than 8 kB are read in a thread` },
   'src/text/upstream/chat-stream.ts': {
     uses: { 'JSON.parse': 1 },

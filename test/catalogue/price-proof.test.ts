@@ -225,6 +225,7 @@ describe('a price by usage', () => {
       { ...tokens, unreported: 6_240, minimum: '0.01', rounding: { mode: 'up', step: '0.000001' } },
       { unit: 'credit', usd: '1', hold: { field: 'n', default: 4 }, count: { field: 'n', default: 1 } },
       { unit: 'credit', usd: '1', hold: { quantity: 1 }, duration: { field: 'duration', default: 5 } },
+      { unit: 'input_second', usd: '1', hold: { quantity: 3_600 }, unreported: 60 },
     ];
     for (const pricing of fitting) assert.equal(problemOf(pricing), undefined, JSON.stringify(pricing));
   });
@@ -240,6 +241,11 @@ describe('a price by usage', () => {
       [{ ...tokens, unreported: 6_241 }, 'pricing.unreported: 6241 is above the 6240 of hold'],
       [{ ...tokens, text: { field: 'text' } }, 'pricing.text: means nothing in a price by token'],
       [{ unit: 'image', usd: '1', hold: { quantity: 1 } }, 'pricing.hold: means nothing in a price by image'],
+      [{ unit: 'input_second', usd: '1' }, 'pricing: a price by input_second needs hold'],
+      [
+        { unit: 'input_second', usd: '1', hold: { quantity: 1 }, count: { field: 'n', default: 1 } },
+        'pricing.count: means nothing in a price by input_second',
+      ],
       [{ unit: 'task', usd: '1', unreported: 1 }, 'pricing.unreported: means nothing in a price by task'],
     ];
     for (const [pricing, problem] of cases) assert.equal(problemOf(pricing), problem);

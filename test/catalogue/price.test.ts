@@ -296,6 +296,17 @@ describe('a price by usage', () => {
     assert.equal(actualCost(credits, { n: 3 }, images(3), { credits: 7.5 }), 75_000n);
   });
 
+  it('counts the seconds of the input once, whatever number of files is made of it', () => {
+    const seconds: Pricing = { unit: 'input_second', usd: '0.0001', hold: { field: 'max_seconds', default: 600 } };
+    const files = [{ type: 'text' }, { type: 'text' }, { type: 'text' }];
+
+    assert.equal(worstCaseCost(seconds, {}), 60_000n);
+    assert.equal(worstCaseCost(seconds, { max_seconds: 30 }), 3_000n);
+    assert.equal(actualCost(seconds, {}, files, { inputSeconds: 12.345 }), 1_235n);
+    assert.equal(actualCost(seconds, { max_seconds: 5 }, files, { inputSeconds: 12.345 }), 500n);
+    assert.equal(actualCost(seconds, {}, files, { seconds: 3 }), 60_000n);
+  });
+
   it('is zero if nothing was delivered', () => {
     assert.equal(actualCost({ ...tokens, minimum: '1' }, {}, [], { totalTokens: 10 }), 0n);
   });

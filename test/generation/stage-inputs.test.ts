@@ -32,7 +32,7 @@ function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], is
   const route = stub<TaskRoute>({
     request: { input },
     provider: { takesMediaAsFiles: isForFiles },
-    definition: { inputSchema },
+    definition: { inputSchema, pricing: { unit: 'task' } },
   });
   return stageInputs(context, task, route, { scratch: '/nowhere', signal: new AbortController().signal });
 }

@@ -36,7 +36,10 @@ describe('a transcript in an answer', () => {
     for (const segment of wrong) {
       assert.equal(transcriptOf({ text: 'a', segments: [right, segment] })?.segments, undefined);
     }
-    assert.equal(transcriptOf({ text: 'a', segments: Array(100_001).fill(right) })?.segments, undefined);
+    assert.equal(
+      transcriptOf({ text: 'a', segments: Array.from({ length: 100_001 }, () => right) })?.segments,
+      undefined,
+    );
   });
 
   it('has no segment that ends before it starts', () => {

@@ -50,6 +50,14 @@ describe('a price in words', () => {
     ]);
   });
 
+  it('names the seconds of an input, and what is held for them', () => {
+    const hold = { field: 'max_seconds', default: 600 };
+    assert.deepEqual(priceWords({ unit: 'input_second', usd: '0.0001', hold }), {
+      short: '$0.0001 per second of the input',
+      lines: ['$0.0001 per second of the input', 'at most “max_seconds”, which is held, default 600 seconds'],
+    });
+  });
+
   it('names both values of a price by two fields', () => {
     const by = { fields: ['quality', 'size'], usd: { 'low/1K': '0.01', 'high/1K': '0.04' } };
     assert.deepEqual(priceWords({ unit: 'image', usd: '0.01', by }), {

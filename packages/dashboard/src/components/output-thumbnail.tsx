@@ -3,6 +3,9 @@ import { Center, Image } from '@mantine/core';
 import { IconFileText, IconMovie, IconMusic, IconPhoto } from '@tabler/icons-react';
 import { useState } from 'react';
 
+/** By the kind of a media type. */
+const ICONS = { video: IconMovie, audio: IconMusic, text: IconFileText, application: IconFileText } as const;
+
 interface OutputThumbnailProps {
   /** Undefined: there is no output yet. */
   readonly output: { readonly url: string; readonly mimeType: string } | undefined;
@@ -28,16 +31,10 @@ export function OutputThumbnail({ output, size }: OutputThumbnailProps) {
       />
     );
   }
-  const Icon = iconOf(mimeType);
+  const Icon = Object.entries(ICONS).find(([kind]) => mimeType.startsWith(`${kind}/`))?.[1] ?? IconPhoto;
   return (
     <Center w={size} style={{ aspectRatio: 1 }} flex="none" bg="var(--mantine-color-default-hover)" bdrs="sm">
       <Icon size={size === '100%' ? 32 : Math.round(size / 2.4)} aria-hidden />
     </Center>
   );
-}
-
-function iconOf(mimeType: string) {
-  if (mimeType.startsWith('video/')) return IconMovie;
-  if (mimeType.startsWith('audio/')) return IconMusic;
-  return /^(text|application)\//.test(mimeType) ? IconFileText : IconPhoto;
 }

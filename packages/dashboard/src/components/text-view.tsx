@@ -1,5 +1,5 @@
 /** The beginning of a text file, in a box that scrolls. */
-import { Anchor, Code, ScrollArea, Skeleton, Stack } from '@mantine/core';
+import { Anchor, Code, ScrollArea, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { texts } from '../texts/common.ts';
 import { downloadUrl } from './download-url.ts';
@@ -15,23 +15,21 @@ export function TextView({ url, alt }: { readonly url: string; readonly alt: str
     staleTime: Infinity,
     retry: false,
   });
-  const link = (
-    <Anchor href={downloadUrl(url)} download size="sm">
-      {alt}
-    </Anchor>
-  );
   // A store of its own may not let pages read its files.
-  if (error !== null) return link;
+  if (error !== null) {
+    return (
+      <Anchor href={downloadUrl(url)} download>
+        {alt}
+      </Anchor>
+    );
+  }
   if (data === undefined) return <Skeleton h={120} aria-label={texts.loading} />;
   return (
-    <Stack gap={4} w="100%">
-      <ScrollArea.Autosize mah="16rem" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': alt }}>
-        <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-          {data}
-        </Code>
-      </ScrollArea.Autosize>
-      {link}
-    </Stack>
+    <ScrollArea.Autosize mah="16rem" w="100%" viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': alt }}>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {data}
+      </Code>
+    </ScrollArea.Autosize>
   );
 }
 

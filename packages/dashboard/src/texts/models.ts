@@ -124,6 +124,9 @@ export const texts = {
       credit: (count: number) => counted(count, 'credit', 'credits'),
       input_second: (count: number) => counted(count, 'second', 'seconds'),
     },
+    inputAtMost: (quantity: string) => `at most ${quantity}, which are held`,
+    inputAtMostOf: (field: string, otherwise: string | undefined) =>
+      `at most “${field}”, which is held${otherwise === undefined ? '' : `, default ${otherwise}`}`,
     atMost: (quantity: string) => `at most ${quantity} per output, which are held`,
     atMostOf: (field: string, otherwise: string | undefined) =>
       `at most “${field}” per output, which is held${otherwise === undefined ? '' : `, default ${otherwise}`}`,

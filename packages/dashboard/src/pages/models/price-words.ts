@@ -78,10 +78,13 @@ function mediaWords(pricing: MediaPricing): PriceWords {
 function holdWords({ unit, hold, unreported }: MediaPricing): readonly string[] {
   if (hold === undefined || !isCounted(unit)) return [];
   const quantity = (value: number): string => texts.price.quantities[unit](value);
+  const { atMost, atMostOf, inputAtMost, inputAtMostOf } = texts.price;
+  // The seconds of an input do not depend on the number of outputs.
+  const [fixed, chosen] = unit === 'input_second' ? [inputAtMost, inputAtMostOf] : [atMost, atMostOf];
   const most =
     hold.field === undefined
-      ? texts.price.atMost(quantity(hold.quantity ?? 0))
-      : texts.price.atMostOf(hold.field, hold.default === undefined ? undefined : quantity(hold.default));
+      ? fixed(quantity(hold.quantity ?? 0))
+      : chosen(hold.field, hold.default === undefined ? undefined : quantity(hold.default));
   return [most, ...(unreported === undefined ? [] : [texts.price.unreported(quantity(unreported))])];
 }
 
