@@ -1,6 +1,6 @@
 /**
- * A task as the tools return it: its JSON, the URL of each original, and images, so that the model sees the
- * outputs. Whatever is requested, an answer stays below what clients accept (tool-result.ts).
+ * A task as the tools return it: its JSON, the URL of each original, and images and text, so that the model sees
+ * the outputs. Whatever is requested, an answer stays below what clients accept (tool-result.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
@@ -37,6 +37,10 @@ const RETRY_SECONDS = 2;
 
 /** The types of images that language models can read. */
 const SEEN_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
+/** The files of a transcript, the most readable first: one of them is returned, because all have the same words. */
+const READ_TYPES = ['text/plain', 'application/json', 'application/x-subrip', 'text/vtt'];
+/** The maximum size of a text that is returned: two hours of speech. It takes up to six times as much as JSON. */
+const MAX_TEXT_BYTES = 100_000;
 /** Frames that accompany a video: its `thumbnail` is its preview, and these are there for the next video. */
 const FRAMES: ReadonlySet<string> = new Set(['first_frame', 'last_frame']);
 
@@ -75,7 +79,18 @@ export async function taskAnswer(task: WireTask, options: TaskAnswerOptions): Pr
   const room = Math.min(MAX_INLINE_BYTES, MAX_RESULT_BYTES - resultBytes({ content: [head, ...links] }));
   const { images, late } = await fetchImages(task, shown, room, options);
   const blocks = outputs.flatMap((output, index) => withImage(links[index], images.get(output)));
-  return { content: [head, ...(late === 0 ? [] : [missing(late, task)]), ...blocks] };
+  const words = await fetchText(outputs, options);
+  return { content: [head, ...words, ...(late === 0 ? [] : [missing(late, task)]), ...blocks] };
+}
+
+/** @returns nothing if the task has no text, or one that is too long or cannot be fetched: the link is enough then. */
+async function fetchText(outputs: readonly WireOutput[], options: TaskAnswerOptions): Promise<readonly ContentBlock[]> {
+  const readable = READ_TYPES.flatMap((type) => outputs.find(({ mimeType }) => mimeType === type) ?? []);
+  const [output] = readable.filter(({ sizeBytes }) => sizeBytes <= MAX_TEXT_BYTES);
+  if (output === undefined) return [];
+  const { url, sizeBytes } = output;
+  const bytes = await download((signal) => options.api.fetch(url, { signal }), sizeBytes, options);
+  return Buffer.isBuffer(bytes) ? [{ type: 'text', text: bytes.toString('utf8') }] : [];
 }
 
 function missing(count: number, { taskId }: WireTask): ContentBlock {
