@@ -226,12 +226,12 @@ describe('the mapping of Ark', () => {
       const usage = { totalTokens: 108_900 };
       const costOf = (model: string) => {
         const rule = mapped(model, origin).definition.routes['default']?.upstreams[0]?.cost;
-        return workCost(rule, {}, 1, { usage }).cost?.microUsd;
+        return workCost(rule, {}, 1, { usage }).cost;
       };
-      assert.equal(costOf('ark/seedance-2.0-fast'), 609_840n);
-      // These depend on resolution and sound.
-      assert.equal(costOf('ark/seedance-2.0'), undefined);
-      assert.equal(costOf('ark/seedance-1.5-pro'), undefined);
+      assert.deepEqual(costOf('ark/seedance-2.0-fast'), { microUsd: 609_840n, source: 'usage' });
+      // The rates of these depend on resolution and sound.
+      assert.equal(costOf('ark/seedance-2.0')?.source, 'rule');
+      assert.equal(costOf('ark/seedance-1.5-pro')?.source, 'rule');
       return Promise.resolve();
     });
   });
