@@ -31,6 +31,12 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     bound: 'the key file of a service account',
   },
   'src/providers/http/media-inputs.ts': { uses: { RegExp: 1 }, of: 'our own', bound: 'a marker of random characters' },
+  'src/providers/http/parse-json.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound:
+      'runs in the thread of expressions, which is ended after 5 s; 1 MB, with the depth and the parts of an answer',
+  },
   'src/providers/http/submit-request.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
   'src/providers/http/validate-binding.ts': {
     uses: { jsonata: 2 },

@@ -41,6 +41,49 @@ describe('an expression of a model file', { timeout: 180_000 }, () => {
     await assert.rejects(valueOf('$eval(a)', { a: '1 + 1' }), isError('T1006'));
   });
 
+  it('reads JSON that the document has as a text, and gives nothing for any other value', async () => {
+    const fields = '{"key":"a/b.png","tags":["x","y"],"n":1.5,"none":null}';
+
+    assert.deepEqual(await valueOf('$parseJson(fields)', { fields }), JSON.parse(fields));
+    assert.deepEqual(await valueOf('$parseJson(fields).tags', { fields }), ['x', 'y']);
+    assert.equal(await valueOf('(fields ~> $parseJson).n', { fields }), 1.5);
+    assert.equal(await valueOf('$parseJson(a)', { a: ' null ' }), null);
+    for (const a of ['', '{', "{'a':1}", '{"a":1}x', 'undefined', 'NaN', 7, true, null, { b: 1 }, ['1', '2']]) {
+      assert.equal(await valueOf('$parseJson(a)', { a }), undefined, JSON.stringify(a));
+    }
+    assert.equal(await valueOf('$parseJson(nothing)'), undefined);
+    assert.equal(await valueOf('$parseJson()'), undefined);
+  });
+
+  it('reads no JSON that is longer, deeper or of more parts than an answer may be', async () => {
+    const long = (length: number): string => JSON.stringify('x'.repeat(length - 2));
+    const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const MB = 1024 * 1024;
+
+    assert.equal(String(await valueOf('$parseJson(a)', { a: long(MB) })).length, MB - 2);
+    await assert.rejects(valueOf('$parseJson(a)', { a: long(MB + 1) }), isError('FAILED'));
+    assert.equal(await valueOf('$type($parseJson(a))', { a: nested(64) }), 'array');
+    await assert.rejects(valueOf('$parseJson(a)', { a: nested(65) }), isError('FAILED'));
+    await assert.rejects(valueOf('$parseJson(a)', { a: nested(500_000) }), isError('FAILED'));
+    await assert.rejects(valueOf('$parseJson(a)', { a: `[${'0,'.repeat(300_000)}0]` }), isError('FAILED'));
+    // However often: the thread has its time.
+    const again = hasty.evaluate({ it: '$map([1..100000], function() { $parseJson($$.a) })' }, { a: long(MB) }, {});
+    await assert.rejects(again, (error) => isError('TIMEOUT')(error) || isError('DIED')(error));
+    assert.equal(await valueOf('$parseJson(a)', { a: '1' }), 1);
+  });
+
+  it('cannot be given a prototype by JSON, nor an expression', async () => {
+    const a = '{"__proto__":{"admin":true},"deep":[{"\\u005f_proto__":{"admin":true},"b":1}],"constructor":{"c":2}}';
+
+    const parsed = await valueOf('$parseJson(a)', { a });
+    assert.deepEqual(parsed, { deep: [{ b: 1 }], constructor: { c: 2 } });
+    assert.equal(await valueOf('$merge([$parseJson(a), {"x": 1}]).admin', { a }), undefined);
+    assert.equal(await valueOf('$parseJson(a).deep[0].admin', { a }), undefined);
+    assert.equal(await valueOf('{}.admin'), undefined);
+    assert.equal(({} as { admin?: unknown }).admin, undefined);
+    assert.equal(await valueOf('$parseJson(a)', { a: '"1 + 1"' }), '1 + 1');
+  });
+
   it('stops at an endless list or recursion', async () => {
     await assert.rejects(valueOf('[1..1000000]'), isError('D2015'));
     await assert.rejects(valueOf('($f := function($x) { 1 + $f($x + 1) }; $f(1))'), isError('D1011'));

@@ -5,6 +5,7 @@
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';
 import type { EvaluationError } from '../workbench.ts';
+import { parseJson } from './parse-json.ts';
 
 /** Expressions to evaluate over one document. */
 export interface ExpressionJob {
@@ -38,7 +39,7 @@ function compile(text: string): jsonata.Expression {
 async function evaluate(text: string, { document, variables }: ExpressionJob): Promise<ExpressionAnswer> {
   try {
     // Even if a model file predates the validation, data must never become an expression.
-    const value: unknown = await compile(text).evaluate(document, { ...variables, eval: undefined });
+    const value: unknown = await compile(text).evaluate(document, { ...variables, eval: undefined, parseJson });
     return { json: JSON.stringify(value) ?? null };
   } catch (error) {
     const { code, message, position } = (error ?? {}) as Readonly<Record<string, unknown>>;
