@@ -327,7 +327,8 @@ async function persistResult(
   const { context, task } = attempt;
   if (submission.kind === 'job') {
     const { jobId } = submission;
-    await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId));
+    const cost = isReported(submission) ? workCostAt(route, 0, submission) : {};
+    await persistWithRetry(signal, () => recordJob(context.database, task, route, jobId, cost));
     return submitResultOf(task, { state: 'submitted', jobId, upstreamIndex: route.upstreamIndex });
   }
   if (submission.files.length === 0) throw permanentFailure('no_output');

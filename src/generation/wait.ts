@@ -19,7 +19,7 @@ import { GenerationFailure, permanentFailure, unbilledFailure } from './failure.
 import { createPollPace } from './poll-pace.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
-import { recordConsumption, workCostAt } from './work-cost.ts';
+import { consumptionOfJob, recordConsumption, workCostAt } from './work-cost.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
@@ -99,7 +99,8 @@ async function waitForJob(
     if (answer.kind === 'done') {
       if (answer.files.length === 0) throw permanentFailure('no_output');
       const files = await stageFiles(context, attempt, task.id, answer.files, signal);
-      await recordFiles(context.database, task, route, files, workCostAt(route, files.length, answer));
+      const consumption = await consumptionOfJob(context, route, answer);
+      await recordFiles(context.database, task, route, files, workCostAt(route, files.length, consumption));
       return files;
     }
     if (answer.kind === 'running') {

@@ -1,7 +1,7 @@
 /** What the work of an upstream costs the operator, as it is recorded with the outcome of the work. */
 import { workCost } from '../catalogue/work-cost.ts';
 import type { Consumption, WorkCost } from '../domain/provider-usage.ts';
-import { recordCost } from '../tasks/lifecycle/transitions.ts';
+import { readReported, recordCost } from '../tasks/lifecycle/generation-costs.ts';
 import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';
 
@@ -17,12 +17,33 @@ export function isReported({ usage, costMicroUsd }: Consumption): boolean {
   return usage !== undefined || costMicroUsd !== undefined;
 }
 
-/** Records what an upstream says about the cost of work of which there are no files yet, or never will be. */
-export async function recordConsumption(
+/**
+ * All that the upstream of a job says about its consumption. Some say it only in the answer that took the job; what a
+ * later answer says counts for more, name by name.
+ *
+ * @param last what the last answer says.
+ */
+export async function consumptionOfJob(
   { database }: Pick<GenerationContext, 'database'>,
   route: TaskRoute,
-  consumption: Consumption,
+  last: Consumption,
+): Promise<Consumption> {
+  const first = await readReported(database, route.request.taskId, route);
+  const costMicroUsd = last.costMicroUsd ?? first.costMicroUsd;
+  const usage = { ...first.usage, ...last.usage };
+  return {
+    ...(Object.keys(usage).length === 0 ? {} : { usage }),
+    ...(costMicroUsd === undefined ? {} : { costMicroUsd }),
+  };
+}
+
+/** Records what an upstream says about the cost of work of which there are no files yet, or never will be. */
+export async function recordConsumption(
+  context: Pick<GenerationContext, 'database'>,
+  route: TaskRoute,
+  last: Consumption,
 ): Promise<void> {
-  if (!isReported(consumption)) return;
-  await recordCost(database, route.request.taskId, route, workCostAt(route, 0, consumption));
+  if (!isReported(last)) return;
+  const consumption = await consumptionOfJob(context, route, last);
+  await recordCost(context.database, route.request.taskId, route, workCostAt(route, 0, consumption));
 }

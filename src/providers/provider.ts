@@ -28,8 +28,14 @@ export interface FinishedWork extends Consumption {
   readonly files: readonly ProducedFile[];
 }
 
+/** A job to wait for, with what its provider says already that it consumes. */
+export interface SubmittedJob extends Consumption {
+  readonly kind: 'job';
+  readonly jobId: string;
+}
+
 /** The result of submitting: finished work, or a job to wait for. */
-export type Submission = FinishedWork | { readonly kind: 'job'; readonly jobId: string };
+export type Submission = FinishedWork | SubmittedJob;
 
 /** The state of a polled job. `progress` is 0..1 if known. */
 export type JobState =

@@ -12,6 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { FailureReason } from '../domain/failure-reason.ts';
+import type { Consumption } from '../domain/provider-usage.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
@@ -86,6 +87,8 @@ export interface SubmitExchange {
 export interface JobSubmitExchange extends SubmitExchange {
   /** The job's id in a response, a rejection included: a 503 that names a job has accepted it. */
   readonly jobId: (json: unknown) => string | undefined | Promise<string | undefined>;
+  /** What the response that names the job says about its consumption. Never throws: the job would be lost. */
+  readonly consumption?: (status: number, json: unknown, jobId: string) => Promise<Consumption>;
 }
 
 /** A poll of a job, or the request to cancel it. */
@@ -286,10 +289,10 @@ export function createUpstreamCalls(
     submit: async (request, call, submit) => (await send(request, call, submit)).json,
 
     async submitJob(request, call, submit) {
-      const { json } = await send(request, call, submit);
+      const { status, json } = await send(request, call, submit);
       const jobId = await submit.jobId(json);
       if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
-      return { kind: 'job', jobId };
+      return { kind: 'job', jobId, ...(await submit.consumption?.(status, json, jobId)) };
     },
 
     async submitForFile(request, call, submit) {

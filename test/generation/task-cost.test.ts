@@ -4,14 +4,16 @@ import { after, before, describe, it } from 'node:test';
 import { readMargins } from '../../src/billing/task-costs.ts';
 import { readOperatorCosts } from '../../src/billing/operator-costs.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
+import { submitGeneration } from '../../src/generation/submit.ts';
 import { verdictOf } from '../../src/generation/verdict.ts';
 import { awaitGeneration } from '../../src/generation/wait.ts';
 import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { JobState, Provider } from '../../src/providers/provider.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
-import { beginHandling, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
+import { beginHandling, readWorkingTask, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
 import { restoreGeneration } from '../../src/tasks/repair/lost-commits.ts';
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
+import type { Consumption } from '../../src/domain/provider-usage.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import { presentMargins } from '../../src/presenters/margins.ts';
@@ -68,12 +70,30 @@ describe('the cost of a task', () => {
     await room.close();
   });
 
+  async function created(model: string): Promise<TaskId> {
+    const body = { model: `acme/${model}`, input: { prompt: 'a fox' } };
+    return (await room.creator.create(await room.newCaller(), body, undefined)).taskId;
+  }
+
   /** A task whose job is at its upstream. */
   async function submitted(model: string): Promise<TaskId> {
-    const body = { model: `acme/${model}`, input: { prompt: 'a fox' } };
-    const { taskId } = await room.creator.create(await room.newCaller(), body, undefined);
+    const taskId = await created(model);
     const { task } = await beginHandling(room.database, taskId, 60);
     await recordJob(room.database, task, { upstreamName: model, upstreamIndex: 0, label: 1 }, 'job');
+    return taskId;
+  }
+
+  /** The same, submitted by the activity to an upstream that says at once what it charges. */
+  async function submittedAt(model: string, consumption: Consumption): Promise<TaskId> {
+    const taskId = await created(model);
+    const submit = () => Promise.resolve({ kind: 'job', jobId: `job-${taskId}`, ...consumption } as const);
+    const context = { ...bench.context, providers: new Map([['scripted', scriptedProvider({ submit })]]) };
+    const { account_id: accountId } = (await room.rows('SELECT account_id FROM tasks WHERE id = $1', taskId))[0] as {
+      account_id: string;
+    };
+    const facts = { accountId, model: `acme/${model}`, handlingSeconds: 60, archivingSeconds: 60 };
+    const result = await submitGeneration(context, newAttempt(), { taskId, isUpstream: true, ...facts });
+    assert.equal(result.kind, 'job');
     return taskId;
   }
 
@@ -192,6 +212,117 @@ describe('the cost of a task', () => {
     const rest = { usage: null, captured: 0n, upstream: 'rated', isCaptured: true };
     assert.deepEqual(await costOf(reported), { ...rest, cost: 9n, source: 'reported' });
     assert.deepEqual(await costOf(silent), { ...rest, cost: null, source: null });
+  });
+
+  // A worker may be killed at any moment after the answer: no other answer has the cost again.
+  it('that the answer to the submit has is recorded with the job, by one statement', async () => {
+    const recorded = (taskId: TaskId) =>
+      room.rows(
+        'SELECT state, job_id AS "jobId", cost_micro_usd AS cost, cost_source AS source, usage FROM generations WHERE task_id = $1',
+        taskId,
+      );
+    const taskId = await submittedAt('rated', { costMicroUsd: 7n, usage: { credits: 3 } });
+    const row = { state: 'submitted', jobId: `job-${taskId}`, cost: 7n, source: 'reported', usage: { credits: 3 } };
+    assert.deepEqual(await recorded(taskId), [row]);
+
+    // The first statement was committed, and its response lost.
+    const task = await readWorkingTask(room.database, taskId);
+    const at = { upstreamName: 'rated', upstreamIndex: 0, label: 1 };
+    await recordJob(room.database, task, at, `job-${taskId}`, { cost: { microUsd: 7n, source: 'reported' } });
+    assert.deepEqual(await recorded(taskId), [row]);
+
+    const rated = await submittedAt('rated', { usage: { credits: 3 } });
+    const atRates = { ...row, jobId: `job-${rated}`, cost: 30_000n, source: 'usage' };
+    assert.deepEqual(await recorded(rated), [atRates]);
+    const silent = await submittedAt('rated', {});
+    const nothing = { ...row, jobId: `job-${silent}`, cost: null, source: null, usage: null };
+    assert.deepEqual(await recorded(silent), [nothing]);
+  });
+
+  it('is what the answer to the submit said, as far as the last one says nothing else', async () => {
+    const ended = async (first: Consumption, last: Consumption): Promise<unknown> => {
+      const taskId = await submittedAt('rated', first);
+      await polled(taskId, { kind: 'done', files: [FILE], ...last });
+      await settled(taskId);
+      const { cost, source, usage } = (await costOf(taskId)) as Readonly<Record<'cost' | 'source' | 'usage', unknown>>;
+      return { cost, source, usage };
+    };
+    const first = { costMicroUsd: 7n, usage: { credits: 3 } };
+
+    assert.deepEqual(await ended(first, {}), { cost: 7n, source: 'reported', usage: { credits: 3 } });
+    assert.deepEqual(await ended(first, { costMicroUsd: 5n }), { cost: 5n, source: 'reported', usage: { credits: 3 } });
+    assert.deepEqual(await ended(first, { costMicroUsd: 0n }), { cost: 0n, source: 'reported', usage: { credits: 3 } });
+    assert.deepEqual(await ended(first, { usage: { seconds: 2 } }), {
+      cost: 7n,
+      source: 'reported',
+      usage: { credits: 3, seconds: 2 },
+    });
+    // At the rates: of the usage that counts in the end, which the later answer names by name.
+    assert.deepEqual(await ended({ usage: { credits: 3 } }, { usage: { seconds: 2 } }), {
+      cost: 30_000n,
+      source: 'usage',
+      usage: { credits: 3, seconds: 2 },
+    });
+    assert.deepEqual(await ended({ usage: { credits: 3 } }, { usage: { credits: 1 } }), {
+      cost: 10_000n,
+      source: 'usage',
+      usage: { credits: 1 },
+    });
+  });
+
+  it('by usage captures the usage that only the answer to the submit had', async () => {
+    const taskId = await submittedAt('credits', { usage: { credits: 4 } });
+    await polled(taskId, { kind: 'done', files: [FILE] });
+    await settled(taskId);
+
+    assert.deepEqual(await costOf(taskId), {
+      cost: 16_000n,
+      source: 'usage',
+      usage: { credits: 4 },
+      captured: 40_000n,
+      upstream: 'credits',
+      isCaptured: true,
+    });
+  });
+
+  it('of a job that failed is what was charged with the submit, unless it is not billed', async () => {
+    const ended = async (failure: ProviderFailure): Promise<unknown> => {
+      const taskId = await submittedAt('rated', { costMicroUsd: 7n, usage: { credits: 3 } });
+      await polled(taskId, failure);
+      await settled(taskId, failure.reason);
+      return costOf(taskId);
+    };
+    const rest = { usage: { credits: 3 }, captured: 0n, upstream: 'rated', isCaptured: true, source: 'reported' };
+
+    assert.deepEqual(await ended(new ProviderFailure('provider_error')), { ...rest, cost: 7n });
+    assert.deepEqual(await ended(new ProviderFailure('provider_error', { isUnbilled: true })), { ...rest, cost: 0n });
+    assert.deepEqual(await ended(new ProviderFailure('no_output', { consumption: { costMicroUsd: 4n } })), {
+      ...rest,
+      cost: 4n,
+    });
+  });
+
+  it('of a job that was cancelled or timed out is what was charged with the submit, and bounds what it can be', async () => {
+    const charged = { costMicroUsd: 7n };
+    const timedOut = await submittedAt('rated', charged);
+    await settled(timedOut, 'timed_out');
+    const cancelled = await submittedAt('rated', charged);
+    await settled(cancelled, 'cancelled');
+    const refunded = await submittedAt('rated', charged);
+    await settled(refunded, 'cancelled', '0');
+
+    const rest = { usage: null, captured: 0n, upstream: 'rated', isCaptured: true, source: 'reported' };
+    assert.deepEqual(await costOf(timedOut), { ...rest, cost: 7n });
+    assert.deepEqual(await costOf(cancelled), { ...rest, cost: 7n });
+    assert.deepEqual(await costOf(refunded), { ...rest, cost: 0n });
+    const borne = await room.rows(
+      'SELECT reason, at_most_micro_usd AS most FROM operator_costs WHERE task_id = ANY($1) ORDER BY reason',
+      [timedOut, cancelled, refunded],
+    );
+    assert.deepEqual(borne, [
+      { reason: 'cancelled', most: 7n },
+      { reason: 'timed_out', most: 7n },
+    ]);
   });
 
   it('of a cancelled job is what the provider bills', async () => {

@@ -49,6 +49,8 @@ const RetryAfter = expression(
   'Of an answer that asks us to wait, where neither a header nor a usual field says how long: seconds, or a date.',
 );
 
+const USAGE_MEMBERS = USAGE_NAMES.map((name) => `\`${name}\``).join(', ');
+
 /** The name of a part of a form. */
 export const FORM_PART_NAME = '^[A-Za-z0-9_.\\[\\]-]{1,100}$';
 
@@ -131,6 +133,12 @@ export const HttpBindingSchema = Type.Object(
               'neither job nor outputs took none if this gives a reason.',
           ),
         ),
+        usage: Type.Optional(
+          expression(`Of the answer that took the job: what the work consumes, an object with ${USAGE_MEMBERS}.`),
+        ),
+        cost: Type.Optional(
+          expression('Of the same answer: what is charged, in USD, unless a later answer says otherwise.'),
+        ),
       },
       { additionalProperties: false },
     ),
@@ -186,8 +194,7 @@ export const HttpBindingSchema = Type.Object(
     usage: Type.Optional(
       expression(
         'Of the answer with the outputs, or of a failed job: what the work consumed, an object with numbers; its members are ' +
-          USAGE_NAMES.map((name) => `\`${name}\``).join(', ') +
-          '.',
+          `${USAGE_MEMBERS}.`,
       ),
     ),
     cost: Type.Optional(expression('Of the same answer: what the work costs, in USD.')),

@@ -34,6 +34,8 @@ const address = needed(
 const body = needed('a value that is sent as JSON', () => true);
 const retryAfter = optional('seconds or a date', (value) => retryAfterMsOf(value) !== undefined);
 const reason = optional(listed(REASONS), (value) => reasonOf(value) !== undefined);
+const usage = optional(`an object with numbers, from ${listed(USAGE_NAMES)}`, isUsage);
+const cost = optional('an amount in USD', (value) => microUsdOf(value) !== undefined);
 const header = optional('one line of printable ASCII', (value) => headerOf(value) !== undefined);
 const fields = optional('an object', (value) => typeof value === 'object' && value !== null);
 
@@ -43,6 +45,8 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   'submit.body': body,
   'submit.refusal': reason,
   'submit.retryAfter': retryAfter,
+  'submit.usage': usage,
+  'submit.cost': cost,
   'upload.path': address,
   'upload.body': body,
   'upload.send.url': address,
@@ -60,12 +64,12 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
     'web addresses, paths that begin with /, data: URLs, { "base64": … } or { "transcript": … }',
     (value, scope) => filesOf(value, scope, {}).length > 0,
   ),
-  usage: optional(`an object with numbers, from ${listed(USAGE_NAMES)}`, isUsage),
-  cost: optional('an amount in USD', (value) => microUsdOf(value) !== undefined),
+  usage,
+  cost,
   reason,
   'cancel.path': address,
   'cancel.outcome': optional(listed(OUTCOMES), (value) => outcomeOf(value) !== undefined),
-  'cancel.cost': optional('an amount in USD', (value) => microUsdOf(value) !== undefined),
+  'cancel.cost': cost,
 };
 
 /**

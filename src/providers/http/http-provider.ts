@@ -92,12 +92,26 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     return new ProviderFailure(reasonOf(values.reason) ?? 'provider_error', { isUnbilled, consumption });
   };
 
-  /** Read apart from the outputs: an expression that does not end would end theirs too. */
-  const consumed = async (request: GenerationRequest, { usage, cost }: Failing, context: ExpressionContext) => {
+  /**
+   * Read apart from the outputs and the job's id: an expression that does not end would end theirs too.
+   *
+   * @param within the member of the binding that has the expressions; default: the binding itself.
+   */
+  const consumed = async (
+    request: GenerationRequest,
+    { usage, cost }: Pick<HttpBinding, 'usage' | 'cost'>,
+    context: ExpressionContext,
+    within?: 'submit',
+  ) => {
     const { taskId, upstream } = request;
-    return consumptionOf(await file.read(request, { usage, cost }, context), (member) =>
+    return consumptionOf(await file.read(request, { usage, cost }, context, within), (member) =>
       deps.logger.warn(
-        { taskId, protocol: 'http', model: upstream.model, place: member },
+        {
+          taskId,
+          protocol: 'http',
+          model: upstream.model,
+          place: within === undefined ? member : `${within}.${member}`,
+        },
         'usage or cost of the provider cannot be used',
       ),
     );
@@ -199,6 +213,8 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
           const { jobId } = await file.read(request, { jobId: http.jobId }, { document, hookUrl });
           return jobIdOf(jobId);
         },
+        consumption: (httpStatus, document, jobId) =>
+          consumed(request, http.submit, { httpStatus, document, jobId }, 'submit'),
       });
     }
     if (isBody(http)) {

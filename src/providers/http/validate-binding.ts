@@ -54,6 +54,7 @@ export function findBindingProblems(binding: HttpBinding): readonly string[] {
     findOutputProblem(binding),
     isReadable ? findCallProblem(binding) : undefined,
     (jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another',
+    jobId === undefined ? findConsumptionProblem(binding) : undefined,
     jobId === undefined && (result ?? cancel ?? unbilled) !== undefined
       ? 'jobId: missing; result, cancel and unbilled need one'
       : undefined,
@@ -143,6 +144,12 @@ function findOutputProblem({ outputs, poll, result, usage, cost }: HttpBinding):
   return result === undefined ? 'outputs: $body is the response of result, or of a submit without jobs' : undefined;
 }
 
+/** Without jobs, the response to the submit is the one that brings the outputs. */
+function findConsumptionProblem({ submit }: HttpBinding): string | undefined {
+  const member = (['usage', 'cost'] as const).find((name) => submit[name] !== undefined);
+  return member === undefined ? undefined : `submit.${member}: it needs jobId; without jobs there is ${member}`;
+}
+
 /** A provider calls only the address that it was sent. */
 function findCallProblem(binding: HttpBinding): string | undefined {
   const { hook } = binding;
@@ -168,6 +175,8 @@ export function expressionsOf(binding: HttpBinding): readonly (readonly [string,
     ...partsOf('submit.form', submit.form),
     ['submit.refusal', submit.refusal],
     ['submit.retryAfter', submit.retryAfter],
+    ['submit.usage', submit.usage],
+    ['submit.cost', submit.cost],
     ['upload.path', upload?.path],
     ['upload.body', upload?.body],
     ...headersOf('upload.headers', upload?.headers),

@@ -5,7 +5,7 @@
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { InputFault } from '../../domain/input-fault.ts';
-import type { ProviderUsage, WorkCost } from '../../domain/provider-usage.ts';
+import type { WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -14,6 +14,7 @@ import { TaskNotFoundError } from '../record/read.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
 import { addEvent, withFreeSeq } from '../record/timeline.ts';
 import type { TaskEventType } from '../record/timeline.ts';
+import { costValues } from './generation-costs.ts';
 
 /** What an activity needs of the task it works on. */
 export interface WorkingTask {
@@ -271,8 +272,11 @@ async function attemptsSoFar(transaction: Queryable, taskId: TaskId, type: TaskE
 
 const upsertJob: Statement = {
   name: 'record_generation_job',
-  text: `INSERT INTO generations (task_id, upstream, place, state, job_id) VALUES ($1, $2, $4, 'submitted', $3)
-         ON CONFLICT (task_id) DO UPDATE SET state = 'submitted', job_id = excluded.job_id, updated_at = now()
+  text: `INSERT INTO generations (task_id, upstream, place, state, job_id, cost_micro_usd, cost_source, usage)
+         VALUES ($1, $2, $4, 'submitted', $3, $5, $6, $7::jsonb)
+         ON CONFLICT (task_id) DO UPDATE
+            SET state = 'submitted', job_id = excluded.job_id, updated_at = now(),
+                cost_micro_usd = excluded.cost_micro_usd, cost_source = excluded.cost_source, usage = excluded.usage
           WHERE generations.state = 'intent'`,
 };
 
@@ -280,17 +284,21 @@ const upsertJob: Statement = {
  * Records the provider's job id, before any process waits for it. Where the database has lost the task there is
  * nothing to record: the workflow knows the job, and finds out next. The job of a task that is over by now, because
  * it was cancelled after Temporal had ended the attempt, is stopped.
+ *
+ * @param cost what the answer that named the job says about it, which no other answer may repeat: recorded by the same
+ *   statement, so that no kill leaves a job without it.
  */
 export async function recordJob(
   database: Database,
   { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
   { upstreamName, upstreamIndex, label }: UpstreamPosition,
   jobId: string,
+  cost: WorkCost = {},
 ): Promise<void> {
   await database.transaction(async (transaction) => {
     const task = await touchTask(transaction, taskId, requestHash);
     if (task === undefined) return;
-    await transaction.query(upsertJob, [taskId, upstreamName, jobId, upstreamIndex]);
+    await transaction.query(upsertJob, [taskId, upstreamName, jobId, upstreamIndex, ...costValues(cost)]);
     if (task.isOver) await requestWork(transaction, 'stop_generation', task.accountId, taskId);
     else await addEvent(transaction, taskId, 'submitted', { upstream: label });
   });
@@ -377,36 +385,4 @@ export async function recordFiles(
 ): Promise<void> {
   const values = [taskId, upstreamName, JSON.stringify(files), upstreamIndex, requestHash, ...costValues(cost)];
   await withFreeSeq(() => database.query(upsertFiles, values));
-}
-
-/** The columns `cost_micro_usd`, `cost_source` and `usage` of a generation. */
-export function costValues({ cost, usage }: WorkCost): readonly [bigint | null, string | null, string | null] {
-  return [cost?.microUsd ?? null, cost?.source ?? null, usage === undefined ? null : JSON.stringify(usage)];
-}
-
-const updateCost: Statement = {
-  name: 'record_generation_cost',
-  text: `UPDATE generations SET cost_micro_usd = $3, cost_source = $4, usage = $5::jsonb
-          WHERE task_id = $1 AND place = $2 AND state <> 'produced'`,
-};
-
-/** Records what the provider says about the cost of work that ended without files. */
-export async function recordCost(
-  database: Queryable,
-  taskId: TaskId,
-  { upstreamIndex }: Pick<UpstreamPosition, 'upstreamIndex'>,
-  work: WorkCost,
-): Promise<void> {
-  await database.query(updateCost, [taskId, upstreamIndex, ...costValues(work)]);
-}
-
-const selectUsage: Statement = {
-  name: 'select_generation_usage',
-  text: 'SELECT usage FROM generations WHERE task_id = $1',
-};
-
-/** What the provider said that the task's work consumed; undefined: nothing. */
-export async function readGenerationUsage(database: Queryable, taskId: TaskId): Promise<ProviderUsage | undefined> {
-  const [row] = await database.query<{ usage: ProviderUsage | null }>(selectUsage, [taskId]);
-  return row?.usage ?? undefined;
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 import { findBindingProblems } from '../../../src/providers/http/validate-binding.ts';
+import { ProviderUnknown } from '../../../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../../../src/providers/provider.ts';
 import type { ProviderCall } from '../../../src/providers/provider.ts';
 import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
@@ -124,7 +125,65 @@ describe('usage and cost of a job', () => {
   });
 });
 
+describe('usage and cost in the answer that takes a job', () => {
+  const http: HttpBinding = {
+    ...JOBS,
+    submit: { ...JOBS.submit, usage: 'credits ? { "credits": credits }', cost: '$httpStatus = 200 ? usd' },
+  };
+
+  async function submitted(answer: object, binding = http): Promise<unknown> {
+    let result: unknown;
+    await withRecorder(
+      () => answer,
+      ({ origin }) =>
+        withScratch(async (scratch) => {
+          const { provider, request } = bind(binding, { origin });
+          result = await provider.submit(request, scratch.call).catch((error: unknown) => error);
+        }),
+    );
+    return result;
+  }
+
+  it('are part of the submission', async () => {
+    assert.deepEqual(await submitted({ id: 'one', usd: '0.0147', credits: 11 }), {
+      kind: 'job',
+      jobId: 'one',
+      usage: { credits: 11 },
+      costMicroUsd: 14_700n,
+    });
+    assert.deepEqual(await submitted({ id: 'one', usd: 0 }), { kind: 'job', jobId: 'one', costMicroUsd: 0n });
+    assert.deepEqual(await submitted({ id: 'one' }), { kind: 'job', jobId: 'one' });
+  });
+
+  it('never cost the job: what they cannot be read from has none', async () => {
+    const job = { kind: 'job', jobId: 'one' };
+    assert.deepEqual(await submitted({ id: 'one', usd: -1, credits: 'many' }), job);
+    for (const text of ['$error("no")', '{ "dollars": 1 }', '$f()', '$match($pad("", 60, "a") & "!", /(a+)+$/)']) {
+      const binding = { ...http, submit: { ...JOBS.submit, usage: text, cost: text } };
+      assert.deepEqual(await submitted({ id: 'one' }, binding), job, text);
+    }
+  });
+
+  it('are not read of an answer that took nothing', async () => {
+    assert.ok((await submitted({ usd: 1 })) instanceof ProviderUnknown);
+  });
+});
+
 describe('a binding that reads usage or cost', () => {
+  it('is rejected where the submit has them although there are no jobs, or they cannot be parsed', () => {
+    const { submit, outputs } = SYNCHRONOUS;
+
+    assert.deepEqual(findBindingProblems({ submit: { ...submit, cost: 'usd' }, outputs }), [
+      'submit.cost: it needs jobId; without jobs there is cost',
+    ]);
+    assert.deepEqual(findBindingProblems({ submit: { ...submit, usage: 'u' }, outputs }), [
+      'submit.usage: it needs jobId; without jobs there is usage',
+    ]);
+    const unparsed = { ...JOBS, submit: { ...submit, cost: '(', usage: '$eval("1")' } };
+    assert.match(findBindingProblems(unparsed).join(' '), /submit.usage: \$eval is not .*submit.cost: not JSONata/);
+    assert.deepEqual(findBindingProblems({ ...JOBS, submit: { ...submit, cost: 'usd', usage: 'u' } }), []);
+  });
+
   it('is rejected where the response is a file, or an expression cannot be parsed', () => {
     const file: HttpBinding = { submit: SYNCHRONOUS.submit, outputs: '$body' };
 
