@@ -167,6 +167,29 @@ describe('the mapping of Black Forest Labs', () => {
     assert.equal(`https://${String(download?.headers['x-oracle-host'])}${download?.url}`, SAMPLE);
   });
 
+  it('reads what a job costs in credits of 0.01 USD, which only the answer to the submit has', async () => {
+    const { provider, requestFor } = mapped('bfl/flux-2-pro', bench.origin);
+    const consumed = async (cost: object): Promise<unknown> => {
+      script({ submit: { json: { id: ID, polling_url: `https://${REGION}/v1/get_result?id=${ID}`, ...cost } } });
+      const submission = await provider.submit(requestFor({ prompt: 'a boat' }), submitCall());
+      const { kind, jobId, ...consumption } = { jobId: undefined, ...submission };
+      assert.deepEqual([kind, jobId], ['job', `https:${REGION}:${ID}`]);
+      return consumption;
+    };
+
+    // As the OpenAPI document has it: a number, or null.
+    assert.deepEqual(await consumed({ cost: 3, input_mp: 0, output_mp: 1 }), {
+      usage: { credits: 3 },
+      costMicroUsd: 30_000n,
+    });
+    // 1.1 / 100 is a little more than 0.011.
+    assert.deepEqual(await consumed({ cost: 1.1 }), { usage: { credits: 1.1 }, costMicroUsd: 11_000n });
+    assert.deepEqual(await consumed({ cost: 0 }), { usage: { credits: 0 }, costMicroUsd: 0n });
+    for (const cost of [{}, { cost: null }, { cost: 'free' }, { cost: -1 }]) {
+      assert.deepEqual(await consumed(cost), {}, JSON.stringify(cost));
+    }
+  });
+
   it('sends the key to the hosts that answers name, and to no others', () => {
     const { upstream, host } = mapped('bfl/flux-2-pro', bench.origin);
     const scope = { baseUrl: `https://${host}/v1`, hosts: findBinding(upstream)?.hosts };
