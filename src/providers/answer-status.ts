@@ -29,13 +29,13 @@ export function reasonOfStatus(status: number): FailureReason {
   return INPUT_STATUSES.includes(status) ? 'input_invalid' : 'model_unavailable';
 }
 
-/** A 503 without a retry time is a failure like any other 5xx; a 429 is a request to back off even without one. */
+/** A 5xx without a retry time is a failure of the upstream; a 429 is a request to back off even without one. */
 export function conditionOf({
   status,
   retryAfterMs,
 }: Pick<ExchangeAnswer, 'status' | 'retryAfterMs'>): UpstreamCondition | undefined {
-  if (status === 429 || (status === 503 && retryAfterMs !== undefined)) return 'busy';
-  return status === 503 ? 'down' : undefined;
+  if (status === 429 || (status >= 500 && retryAfterMs !== undefined)) return 'busy';
+  return status >= 500 ? 'down' : undefined;
 }
 
 /** What a rejection that only the operator can act on shows about the credential. */

@@ -4,7 +4,8 @@
  * vocabulary.
  *
  * Classifying a submit (architecture, "Submitting is split from waiting, and never repeated blindly"):
- * - nothing sent, a 4xx, or 503 without a job: `ProviderRejection`;
+ * - nothing sent, a 4xx, or 503 without a job: `ProviderRejection`; another 5xx only if its JSON says for certain that
+ *   nothing was accepted (`SubmitExchange.isRejection`);
  * - lost after sending, another 5xx, a response that is not JSON: `ProviderUnknown`;
  * - 408 and 409 are unknown too: gateways answer 408 when the work behind them took too long, and an API with
  *   idempotency keys answers 409 while the first request of a key is still in flight.
@@ -79,7 +80,10 @@ export interface SubmitExchange {
   readonly retryAfterMs?: (status: number, json: unknown) => Promise<number | undefined>;
   /** Statuses with which this protocol rejects work, whatever they mean elsewhere. */
   readonly rejectionStatuses?: readonly number[];
-  /** Whether a 2xx with this JSON rejects the work all the same, as in APIs with error codes of their own. */
+  /**
+   * Whether a 2xx with this JSON rejects the work all the same, as in APIs with error codes of their own, or a 5xx
+   * certainly did not accept it. A 5xx that is not JSON is not asked: a gateway may have answered for the provider.
+   */
   readonly isRejection?: (status: number, json: unknown) => Promise<boolean>;
 }
 
@@ -278,7 +282,10 @@ export function createUpstreamCalls(
       if ((await submit.isRejection?.(status, json)) === true) throw await rejection(request, answer, submit);
       return answer;
     }
-    const isRejected = isRejection(status) || submit.rejectionStatuses?.includes(status) === true;
+    const isRejected =
+      isRejection(status) ||
+      submit.rejectionStatuses?.includes(status) === true ||
+      (status >= 500 && json !== undefined && (await submit.isRejection?.(status, json)) === true);
     if (isRejected && (await submit.jobId?.(json)) === undefined) throw await rejection(request, answer, submit);
     if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
     note('warn', request, { status, code: bodyFault }, 'the upstream gave no clear answer');

@@ -129,8 +129,8 @@ export const HttpBindingSchema = Type.Object(
         retryAfter: Type.Optional(RetryAfter),
         refusal: Type.Optional(
           expression(
-            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx with ' +
-              'neither job nor outputs took none if this gives a reason.',
+            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx or ' +
+              'JSON with a 5xx that has neither job nor outputs took none if this gives a reason.',
           ),
         ),
         usage: Type.Optional(
@@ -200,7 +200,8 @@ export const HttpBindingSchema = Type.Object(
     cost: Type.Optional(expression('Of the same answer: what the work costs, in USD.')),
     reason: Type.Optional(
       expression(
-        'Of a failed job: one of the closed list. Default: `provider_error`. Without jobs: of an answer without outputs.',
+        'Of a failed job: one of the closed list. Default: `provider_error`. Without jobs, or of a job that is done: of ' +
+          'an answer without outputs. Default: `no_output`.',
       ),
     ),
     hook: Type.Optional(HookSchema),

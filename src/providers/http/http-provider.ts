@@ -4,6 +4,7 @@
  * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
  * lists of states and reasons.
  */
+import { isSuccess } from '../answer-status.ts';
 import { createAccess } from './auth/access.ts';
 import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
@@ -121,8 +122,17 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const { outputs } = await file.read(request, { outputs: http.outputs }, context);
     const files = filesOf(outputs, request.upstream, request.input);
     const consumption = await consumed(request, http, context);
-    if (files.length === 0) throw new ProviderFailure('no_output', { consumption });
+    if (files.length === 0) throw new ProviderFailure(await emptyReasonOf(request, http, context), { consumption });
     return { kind: 'done' as const, files, ...consumption };
+  };
+
+  /**
+   * Why finished work has no outputs: the provider may have withheld them. It did not fail, so that `provider_error`,
+   * with which many expressions end, states nothing.
+   */
+  const emptyReasonOf = async (request: GenerationRequest, { reason }: HttpBinding, context: ExpressionContext) => {
+    const known = reasonOf((await file.read(request, { reason }, context)).reason);
+    return known === undefined || known === 'provider_error' ? 'no_output' : known;
   };
 
   const poll = async (request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState> => {
@@ -232,10 +242,14 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     return doneWith(request, http, context);
   };
 
-  /** Whether a 2xx is a refusal. One with a job or with files took the work, whatever else it says. */
-  const isRefusal = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
+  /** Whether a 2xx or a 5xx is a refusal. One with a job or with files took the work, whatever else it says. */
+  const isRefusal = async (
+    request: GenerationRequest,
+    http: HttpBinding,
+    context: ExpressionContext & { readonly httpStatus: number },
+  ) => {
     const { refusal } = http.submit;
-    if (refusal === undefined || isBody(http)) return false;
+    if (refusal === undefined || (isBody(http) && isSuccess(context.httpStatus))) return false;
     const { jobId, outputs } = http;
     const refused = await file.read(request, { refusal }, context, 'submit');
     if (reasonOf(refused.refusal) === undefined) return false;
