@@ -108,6 +108,8 @@ export interface JobExchange {
   readonly retryAfterMs?: (status: number, json: unknown) => Promise<number | undefined>;
   /** Set if the response can contain the files themselves: a larger size limit. */
   readonly bringsFiles?: boolean;
+  /** Set if the credential is not sent, even where it could be. */
+  readonly isAnonymous?: boolean | undefined;
   /** Set if a 2xx is valid whatever its body is: some upstreams answer a cancel request with no body. */
   readonly isBodyOptional?: boolean;
   /** Statuses besides 2xx that are a definite response and not a failure to get one. */
@@ -165,7 +167,7 @@ export function createUpstreamCalls(
   /** Logs what the operator needs: names and codes, never a body. */
   const note = (
     level: 'warn' | 'error',
-    request: GenerationRequest,
+    request: Pick<GenerationRequest, 'taskId' | 'upstream'>,
     fields: Readonly<Record<string, string | number | undefined>>,
     message: string,
   ): void => {
@@ -189,7 +191,7 @@ export function createUpstreamCalls(
 
   /** @throws {CredentialError} after the operator's log has the reason. */
   const findTarget = async (
-    request: GenerationRequest,
+    request: Pick<GenerationRequest, 'taskId' | 'upstream'>,
     address: Address,
     method: string,
     content: RequestBody | undefined,
@@ -310,7 +312,8 @@ export function createUpstreamCalls(
 
     async query(request, call, query) {
       const content = query.content ?? (query.body === undefined ? undefined : jsonBody(query.body));
-      const target = await findTarget(request, query.path, query.method, content, call.signal).catch(
+      const caller = query.isAnonymous === true ? withoutSecret(request) : request;
+      const target = await findTarget(caller, query.path, query.method, content, call.signal).catch(
         (error: unknown) => {
           discardBody(content);
           throw error instanceof CredentialError ? new ProviderUnreachable({ code: 'NOT_AUTHORIZED' }) : error;
@@ -337,8 +340,12 @@ export function createUpstreamCalls(
       const isRead = json !== undefined || query.isBodyOptional === true;
       if ((isSuccess(status) && isRead) || query.definiteStatuses.includes(status)) return answer;
       if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
-      if (status === 401 && renew(request)) throw new ProviderUnreachable({ status, code: 'TOKEN_EXPIRED' });
-      if (status === 401 || status === 403) {
+      // A host that was sent no credential says nothing about it.
+      const { isAuthorized } = target;
+      if (isAuthorized && status === 401 && renew(request)) {
+        throw new ProviderUnreachable({ status, code: 'TOKEN_EXPIRED' });
+      }
+      if (isAuthorized && (status === 401 || status === 403)) {
         note('error', request, { status, credentialName: request.upstream.secret }, 'upstream rejected our credential');
       }
       const retryAfterMs = answer.retryAfterMs ?? (await query.retryAfterMs?.(status, json));
@@ -356,6 +363,12 @@ export function createUpstreamCalls(
       return fetchFile(target.url, target.headers, call);
     },
   };
+}
+
+/** The same request to an upstream that has no credential. */
+function withoutSecret({ taskId, upstream }: GenerationRequest): Pick<GenerationRequest, 'taskId' | 'upstream'> {
+  const { secret: _, ...open } = upstream;
+  return { taskId, upstream: open };
 }
 
 /** Nothing was sent. A token that could not be obtained for the moment is worth another attempt, or another upstream. */

@@ -62,6 +62,8 @@ export type Address = string | URL;
 export interface Target {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the credential is sent. */
+  readonly isAuthorized: boolean;
 }
 
 /**
@@ -79,19 +81,19 @@ export async function targetOf(
   const url = urlOf(upstream, address);
   if (url === undefined) throw unconfigured('the model names no usable base URL for its upstream');
   const headers = { 'user-agent': 'darkroom' };
-  if (upstream.secret === undefined) return { url, headers };
+  if (upstream.secret === undefined) return { url, headers, isAuthorized: false };
   const secret = secrets.get(upstream.secret);
   if (secret === undefined) {
     throw unconfigured(`no credential is configured for this upstream: set ${secretVariable(upstream.secret)}`);
   }
-  if (!isTrusted(url, upstream, access)) return { url, headers };
+  if (!isTrusted(url, upstream, access)) return { url, headers, isAuthorized: false };
   const authorization = await access.authorize(secret, upstream, { ...request, url });
   // Appended as text: `searchParams` would encode anew what is there.
   const query = Object.entries(authorization.query ?? {}).map(
     ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
   );
   if (query.length > 0) url.search = [...(url.search === '' ? [] : [url.search.slice(1)]), ...query].join('&');
-  return { url, headers: { ...headers, ...authorization.headers } };
+  return { url, headers: { ...headers, ...authorization.headers }, isAuthorized: true };
 }
 
 /** Whether an upstream's credential may be sent to a URL. */

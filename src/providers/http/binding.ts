@@ -86,6 +86,11 @@ const Upload = Type.Object(
           url: expression('Of the answer to the first request: where the file goes, on one of `hosts`.'),
           headers: Type.Optional(HeaderExpressions),
           form: Type.Optional(Form),
+          receivesCredential: Type.Optional(
+            Type.Literal(false, {
+              description: 'Set where the URL is signed and the credential is not to be sent, whatever its host is.',
+            }),
+          ),
         },
         { additionalProperties: false, description: 'Default: a PUT of the bytes.' },
       ),

@@ -11,7 +11,8 @@ import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, InputFile, SubmitCall } from '../provider.ts';
 import { jsonBody } from '../request-body.ts';
 import type { RequestBody } from '../request-body.ts';
-import type { UpstreamCalls } from '../upstream-calls.ts';
+import type { ExchangeAnswer } from '../http-exchange.ts';
+import type { JobExchange, UpstreamCalls } from '../upstream-calls.ts';
 import type { Address } from '../upstream-target.ts';
 import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
 import { FORM_PART_NAME } from './binding.ts';
@@ -31,6 +32,12 @@ export interface BoundRequest {
 
 /** Statuses of an upload that say something about the file or about us, as those of a submit do. */
 const REJECTED_UPLOADS: readonly number[] = [400, 402, 403, 404, 405, 410, 411, 413, 415, 422, 451];
+
+/** Those that say the same of the file wherever it goes. Any other of a storage host may be about a form that expired. */
+const REJECTED_FILES: readonly number[] = [413, 415, 422];
+
+/** How often a file is uploaded from the beginning, within the time of the task, while its storage host rejects it. */
+const MAX_UPLOADS = 3;
 
 const PART_NAME = new RegExp(FORM_PART_NAME);
 
@@ -61,7 +68,13 @@ export async function uploadFiles(
   for (const [fieldPath, value] of media.values) {
     const source = files.get(fieldPath);
     if (source === undefined) continue;
-    references.set(fieldPath, await uploadFile(request, upload, { source, value }, call, { file, calls, http }));
+    const { mimeType, name, byteLength } = value;
+    const context = { document: inputOf(request), file: { mimeType, name, byteLength } };
+    const contentOf: Uploading['contentOf'] = async (form, { form: values }) =>
+      form === undefined
+        ? { contentType: mimeType, body: createReadStream(source.path), byteLength }
+        : createForm(formPartsOf(form, values, () => [], { file: source, fileName: name }));
+    references.set(fieldPath, await uploadFile({ request, upload, call, file, calls, http, context, contentOf }));
   }
   return references;
 }
@@ -120,82 +133,106 @@ export async function bindSubmit(
   return { path: address, headers, content: media.bodyOf(parts.body) };
 }
 
-/** Uploads one file. @returns what the provider calls it. */
-async function uploadFile(
-  request: GenerationRequest,
-  upload: UploadBinding,
-  { source, value }: { readonly source: InputFile; readonly value: MediaValue },
-  call: SubmitCall,
-  { file, calls, http }: { readonly file: ModelFile; readonly calls: UpstreamCalls; readonly http: HttpBinding },
-): Promise<unknown> {
-  const { mimeType, name, byteLength } = value;
-  const context: ExpressionContext = { document: inputOf(request), file: { mimeType, name, byteLength } };
-  const scope = scopeOf(request, http);
-  const fileContent = async (form: readonly FormPartBinding[] | undefined, values: RequestValues) =>
-    form === undefined
-      ? { contentType: mimeType, body: createReadStream(source.path), byteLength }
-      : createForm(formPartsOf(form, values.form, () => [], { file: source, fileName: name }));
+/** What the upload of a file needs. */
+interface Uploading {
+  readonly request: GenerationRequest;
+  readonly upload: UploadBinding;
+  readonly call: SubmitCall;
+  readonly file: ModelFile;
+  readonly calls: UpstreamCalls;
+  readonly http: HttpBinding;
+  readonly context: ExpressionContext;
+  /** The file as a form, or its bytes. */
+  readonly contentOf: (form: readonly FormPartBinding[] | undefined, values: RequestValues) => Promise<RequestBody>;
+}
 
-  const first = await file.readRequest(
-    request,
-    { path: upload.path, body: upload.body, headers: upload.headers, form: upload.form },
-    context,
-    'upload',
-  );
-  const path = addressOf(first.address, scope);
-  if (path === undefined) throw unbound('upload.path');
-  if (upload.body !== undefined && first.body === undefined) throw unbound('upload.body');
-  const document = await send(request, calls, call, {
-    method: upload.method ?? 'POST',
-    path,
-    headers: { ...http.headers, ...headersOf(first.headers) },
-    content: upload.body === undefined ? await fileContent(upload.form, first) : jsonBody(first.body),
-    isBodyOptional: false,
-  });
-
-  if (upload.send !== undefined) {
-    const { send: next } = upload;
-    const second = await file.readRequest(
-      request,
-      { url: next.url, headers: next.headers, form: next.form },
-      { ...context, document },
-      'upload.send',
-    );
-    const url = addressOf(second.address, scope);
-    if (url === undefined) throw unbound('upload.send.url');
-    await send(request, calls, call, {
-      method: next.method ?? 'PUT',
-      path: url,
-      headers: headersOf(second.headers),
-      content: await fileContent(next.form, second),
-      isBodyOptional: true,
-    });
+/**
+ * Uploads one file, from the beginning again if the storage host rejects what the provider has issued for it: it may
+ * have expired, or been used by an attempt of which the response was lost.
+ *
+ * @returns what the provider calls it.
+ */
+async function uploadFile(uploading: Uploading): Promise<unknown> {
+  const { request, upload, file, context } = uploading;
+  for (let uploads = 1; ; uploads++) {
+    const document = await sendFirst(uploading);
+    const rejected = upload.send === undefined ? undefined : await sendNext(uploading, upload.send, document);
+    if (rejected === undefined) {
+      const values = await file.read(request, { reference: upload.reference }, { ...context, document }, 'upload');
+      if (values.reference === undefined) throw unbound('upload.reference');
+      return values.reference;
+    }
+    if (uploads === MAX_UPLOADS || REJECTED_FILES.includes(rejected)) throw rejectedFile(rejected);
   }
-  const { reference } = await file.read(request, { reference: upload.reference }, { ...context, document }, 'upload');
-  if (reference === undefined) throw unbound('upload.reference');
-  return reference;
 }
 
 /** @returns the JSON of the response. @throws {ProviderRejection} */
+async function sendFirst(uploading: Uploading): Promise<unknown> {
+  const { request, upload, file, http, context, contentOf } = uploading;
+  const { path, body, headers, form } = upload;
+  const values = await file.readRequest(request, { path, body, headers, form }, context, 'upload');
+  const address = addressOf(values.address, scopeOf(request, http));
+  if (address === undefined) throw unbound('upload.path');
+  if (body !== undefined && values.body === undefined) throw unbound('upload.body');
+  const { status, json } = await send(uploading, {
+    method: upload.method ?? 'POST',
+    path: address,
+    headers: { ...http.headers, ...headersOf(values.headers) },
+    content: body === undefined ? await contentOf(form, values) : jsonBody(values.body),
+    isBodyOptional: false,
+  });
+  if (status < 400) return json;
+  throw new ProviderRejection(reasonOfStatus(status), { note: `upload rejected with ${status}` });
+}
+
+/**
+ * Sends the file to where the first response says.
+ *
+ * @returns the status with which it was rejected, if it was. @throws {ProviderRejection}
+ */
+async function sendNext(
+  uploading: Uploading,
+  next: NonNullable<UploadBinding['send']>,
+  document: unknown,
+): Promise<number | undefined> {
+  const { request, file, http, context, contentOf } = uploading;
+  const { url, headers, form } = next;
+  const texts = { url, headers, form };
+  const values = await file.readRequest(request, texts, { ...context, document }, 'upload.send');
+  const address = addressOf(values.address, scopeOf(request, http));
+  if (address === undefined) throw unbound('upload.send.url');
+  const { status } = await send(uploading, {
+    method: next.method ?? 'PUT',
+    path: address,
+    headers: headersOf(values.headers),
+    content: await contentOf(form, values),
+    isBodyOptional: true,
+    isAnonymous: next.receivesCredential === false,
+  });
+  return status < 400 ? undefined : status;
+}
+
+/** @returns a success, or one of the statuses of a rejected upload. @throws {ProviderRejection} */
 async function send(
-  request: GenerationRequest,
-  calls: UpstreamCalls,
-  call: SubmitCall,
-  exchange: Omit<Parameters<UpstreamCalls['query']>[2], 'definiteStatuses'>,
-): Promise<unknown> {
-  const answer = await calls
-    .query(request, call, { ...exchange, definiteStatuses: REJECTED_UPLOADS })
-    .catch((error: unknown) => {
-      if (!(error instanceof ProviderUnreachable)) throw error;
-      const { status, retryAfterMs } = error;
-      throw new ProviderRejection('provider_unavailable', {
-        retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
-        condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
-        note: `a file could not be uploaded: ${error.message}`,
-      });
+  { request, call, calls }: Uploading,
+  exchange: Omit<JobExchange, 'definiteStatuses'>,
+): Promise<ExchangeAnswer> {
+  return calls.query(request, call, { ...exchange, definiteStatuses: REJECTED_UPLOADS }).catch((error: unknown) => {
+    if (!(error instanceof ProviderUnreachable)) throw error;
+    const { status, retryAfterMs } = error;
+    throw new ProviderRejection('provider_unavailable', {
+      retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
+      condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
+      note: `a file could not be uploaded: ${error.message}`,
     });
-  if (answer.status < 400) return answer.json;
-  throw new ProviderRejection(reasonOfStatus(answer.status), { note: `upload rejected with ${answer.status}` });
+  });
+}
+
+/** Nothing about our credential or the model: the storage host is another service, or was sent an expired form. */
+function rejectedFile(status: number): ProviderRejection {
+  const note = `the file of an upload was rejected with ${status} where upload.send sent it`;
+  if (reasonOfStatus(status) === 'input_invalid') return new ProviderRejection('input_invalid', { note });
+  return new ProviderRejection('provider_unavailable', { retryAfterMs: DEFAULT_RETRY_AFTER_MS, note });
 }
 
 function formPartsOf(
