@@ -106,7 +106,12 @@ const BODIES: Readonly<Record<string, Partial<HttpBinding> & Pick<HttpBinding, '
   },
   signed: {
     media: { image: 'upload' },
-    upload: { path: "'/addresses'", body: "{ 'name': $file.name }", send: { url: 'url' }, reference: 'id' },
+    upload: {
+      path: "'/addresses'",
+      body: "{ 'name': $file.name }",
+      send: { url: 'url', receivesCredential: false },
+      reference: 'id',
+    },
     submit: { path: "'/jobs'", body: "{ 'prompt': prompt, 'image': image }" },
   },
   keyed: {
@@ -114,6 +119,9 @@ const BODIES: Readonly<Record<string, Partial<HttpBinding> & Pick<HttpBinding, '
     submit: { path: "'/jobs'", body: "{ 'prompt': prompt, 'key': $taskId }" },
   },
 };
+
+/** What a job costs, which only the answer to its submit says. */
+const CHARGED_USD = '0.0037';
 
 interface Kind {
   readonly name: string;
@@ -192,10 +200,11 @@ class RepeatingProvider {
     };
     if (url.pathname === '/token') return answer({ access_token: 'token', expires_in: 3_600 });
     const [, kind = '', what = '', id = ''] = url.pathname.split('/');
-    // The address that an upload is sent to is its own credential.
-    if (what === 'put') return answer({});
     const scheme = SCHEMES[kind.split('-')[0] ?? ''];
-    if ((await scheme?.accepts(request.headers, url)) !== true) return answer({ error: 'unauthorized' }, 401);
+    const isAccepted = (await scheme?.accepts(request.headers, url)) === true;
+    // The address that an upload is sent to is its own credential, and the only one.
+    if (what === 'put') return answer({}, isAccepted ? 400 : 200);
+    if (!isAccepted) return answer({ error: 'unauthorized' }, 401);
     if (what === 'addresses') return answer({ id: 'file', url: `${this.origin}/${kind}/put/1` });
     if (what === 'uploads') {
       const prompt = url.searchParams.get('prompt') ?? '';
@@ -212,7 +221,7 @@ class RepeatingProvider {
     const { prompt, key } = readSubmit(request.headers['content-type'] ?? '', body);
     const index = this.#jobs.push({ prompt, key }) - 1;
     await this.#held(prompt, 'submit');
-    return answer({ id: String(index) });
+    return answer({ id: String(index), usd: CHARGED_USD });
   }
 }
 
@@ -334,6 +343,18 @@ describe('a worker that is killed', () => {
     }
   });
 
+  it('knows what every job costs whose id it knows, and no other', async () => {
+    const costs = await darkroom.testDatabase.database.query<Readonly<Record<string, unknown>>>({
+      name: 'select_costs',
+      text: `SELECT DISTINCT t.status, c.cost_micro_usd AS cost, c.source
+               FROM tasks t LEFT JOIN task_costs c ON c.task_id = t.id ORDER BY t.status`,
+    });
+    assert.deepEqual(costs, [
+      { status: 'fail', cost: null, source: null },
+      { status: 'success', cost: 3_700n, source: 'reported' },
+    ]);
+  });
+
   it('charges every success once, and nothing else', async () => {
     const [counts] = await darkroom.testDatabase.database.query<{ captures: number; successes: number }>({
       name: 'count_captures',
@@ -353,6 +374,7 @@ function modelOf({ name, scheme, body }: Kind, origin: string): object {
     poll: { path: "'/jobs/' & $jobId", state: 'state' },
     outputs: 'files',
     ...BODIES[body],
+    submit: { ...(BODIES[body] ?? assert.fail(`there is no body ${body}`)).submit, cost: 'usd' },
     auth: SCHEMES[scheme]?.auth(origin),
   };
   const upstream = { protocol: 'http', id: name, baseUrl: `${origin}/${name}`, secret: scheme, model: 'm', http };
