@@ -15,6 +15,7 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
+import { upstreamName } from '../upstreams/upstream-caps.ts';
 import {
   conditionOf,
   credentialConditionOf,
@@ -85,7 +86,7 @@ export interface SubmitExchange {
 /** One submit to a protocol that has jobs. */
 export interface JobSubmitExchange extends SubmitExchange {
   /** The job's id in a response, a rejection included: a 503 that names a job has accepted it. */
-  readonly jobId: (json: unknown) => string | undefined | Promise<string | undefined>;
+  readonly jobId: (json: unknown, status: number) => string | undefined | Promise<string | undefined>;
 }
 
 /** A poll of a job, or the request to cancel it. */
@@ -166,7 +167,8 @@ export function createUpstreamCalls(
       {
         taskId: request.taskId,
         protocol,
-        upstream: hostOf(request.upstream),
+        upstream: upstreamName(request.upstream),
+        host: hostOf(request.upstream),
         model: request.upstream.model,
         ...fields,
       },
@@ -205,14 +207,14 @@ export function createUpstreamCalls(
     answer: ExchangeAnswer,
     submit: SubmitExchange,
   ): Promise<ProviderRejection> => {
-    const { status } = answer;
+    const { status, bodyFault: code, found } = answer;
     if (status === 401 && renew(request)) return new ProviderRejection('provider_unavailable', { retryAfterMs: 0 });
     const reason = (await submit.rejectionReason?.(status, answer.json)) ?? reasonOfStatus(status);
     const isOperators = reason === 'model_unavailable';
     note(
       isOperators ? 'error' : 'warn',
       request,
-      { status, reason, credentialName: request.upstream.secret },
+      { status, reason, code, ...found, credentialName: request.upstream.secret },
       isOperators
         ? 'upstream rejects our requests: check its base URL, model name, credential and balance'
         : 'upstream rejected the work',
@@ -270,15 +272,16 @@ export function createUpstreamCalls(
       note('warn', request, { code }, 'the upstream did not answer');
       throw new ProviderUnknown({ code });
     }
-    const { status, json, bodyFault } = answer;
+    const { status, json, bodyFault, found } = answer;
     if (isSuccess(status) && (fileTo === undefined ? json : answer.file) !== undefined) {
       if ((await submit.isRejection?.(status, json)) === true) throw await rejection(request, answer, submit);
       return answer;
     }
     const isRejected = isRejection(status) || submit.rejectionStatuses?.includes(status) === true;
-    if (isRejected && (await submit.jobId?.(json)) === undefined) throw await rejection(request, answer, submit);
+    if (isRejected && (await submit.jobId?.(json, status)) === undefined)
+      throw await rejection(request, answer, submit);
     if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
-    note('warn', request, { status, code: bodyFault }, 'the upstream gave no clear answer');
+    note('warn', request, { status, code: bodyFault, ...found }, 'the upstream gave no clear answer');
     throw new ProviderUnknown({ status, code: bodyFault });
   };
 
@@ -286,8 +289,8 @@ export function createUpstreamCalls(
     submit: async (request, call, submit) => (await send(request, call, submit)).json,
 
     async submitJob(request, call, submit) {
-      const { json } = await send(request, call, submit);
-      const jobId = await submit.jobId(json);
+      const { json, status } = await send(request, call, submit);
+      const jobId = await submit.jobId(json, status);
       if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
       return { kind: 'job', jobId };
     },
@@ -323,13 +326,15 @@ export function createUpstreamCalls(
         call.signal.throwIfAborted();
         throw new ProviderUnreachable({ code: error.code });
       }
-      const { status, json, bodyFault } = answer;
+      const { status, json, bodyFault, found } = answer;
       const isRead = json !== undefined || query.isBodyOptional === true;
       if ((isSuccess(status) && isRead) || query.definiteStatuses.includes(status)) return answer;
       if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
       if (status === 401 && renew(request)) throw new ProviderUnreachable({ status, code: 'TOKEN_EXPIRED' });
       if (status === 401 || status === 403) {
         note('error', request, { status, credentialName: request.upstream.secret }, 'upstream rejected our credential');
+      } else if (status < 400) {
+        note('warn', request, { status, code: bodyFault, ...found }, 'the upstream gave no clear answer');
       }
       const retryAfterMs = answer.retryAfterMs ?? (await query.retryAfterMs?.(status, json));
       throw new ProviderUnreachable({ status, code: bodyFault }, { retryAfterMs });

@@ -7,6 +7,7 @@
 import { createAccess } from './auth/access.ts';
 import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
+import { isSuccess } from '../answer-status.ts';
 import { consumptionOf, microUsdOf } from '../consumption.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
@@ -93,15 +94,8 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
   };
 
   /** Read apart from the outputs: an expression that does not end would end theirs too. */
-  const consumed = async (request: GenerationRequest, { usage, cost }: Failing, context: ExpressionContext) => {
-    const { taskId, upstream } = request;
-    return consumptionOf(await file.read(request, { usage, cost }, context), (member) =>
-      deps.logger.warn(
-        { taskId, protocol: 'http', model: upstream.model, place: member },
-        'usage or cost of the provider cannot be used',
-      ),
-    );
-  };
+  const consumed = async (request: GenerationRequest, { usage, cost }: Failing, context: ExpressionContext) =>
+    consumptionOf(await file.read(request, { usage, cost }, context));
 
   const doneWith = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
     const files = filesOf((await file.read(request, { outputs: http.outputs }, context)).outputs, request.upstream);
@@ -194,8 +188,9 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     if (http.jobId !== undefined) {
       return calls.submitJob(request, call, {
         ...exchange,
-        async jobId(document) {
-          const { jobId } = await file.read(request, { jobId: http.jobId }, { document, hookUrl });
+        async jobId(document, status) {
+          const context = { document, hookUrl, isTentative: !isSuccess(status) };
+          const { jobId } = await file.read(request, { jobId: http.jobId }, context);
           return jobIdOf(jobId);
         },
       });
@@ -222,7 +217,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const { jobId, outputs } = http;
     const refused = await file.read(request, { refusal }, context, 'submit');
     if (reasonOf(refused.refusal) === undefined) return false;
-    const values = await file.read(request, { jobId, outputs }, context);
+    const values = await file.read(request, { jobId, outputs }, { ...context, isTentative: true });
     return jobId === undefined
       ? filesOf(values.outputs, request.upstream).length === 0
       : jobIdOf(values.jobId) === undefined;

@@ -16,6 +16,7 @@ import type { Address } from '../upstream-target.ts';
 import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
 import { FORM_PART_NAME } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
+import { describeValue } from './found-value.ts';
 import { createMediaInputs } from './media-inputs.ts';
 import type { MediaValue } from './media-inputs.ts';
 import { inputOf } from './model-file.ts';
@@ -101,7 +102,7 @@ export async function bindSubmit(
   const texts = { path: submit.path, body: submit.body, headers: submit.headers, form: submit.form };
   const parts = await file.readRequest(request, texts, context, 'submit');
   const address = addressOf(parts.address, scopeOf(request, http));
-  if (address === undefined) throw unbound('submit.path');
+  if (address === undefined) throw unbound('submit.path', parts.address);
   const headers = { ...http.headers, ...headersOf(parts.headers) };
   if (submit.form !== undefined) {
     const form = formPartsOf(submit.form, parts.form, (field) =>
@@ -143,7 +144,7 @@ async function uploadFile(
     'upload',
   );
   const path = addressOf(first.address, scope);
-  if (path === undefined) throw unbound('upload.path');
+  if (path === undefined) throw unbound('upload.path', first.address);
   if (upload.body !== undefined && first.body === undefined) throw unbound('upload.body');
   const document = await send(request, calls, call, {
     method: upload.method ?? 'POST',
@@ -162,7 +163,7 @@ async function uploadFile(
       'upload.send',
     );
     const url = addressOf(second.address, scope);
-    if (url === undefined) throw unbound('upload.send.url');
+    if (url === undefined) throw unbound('upload.send.url', second.address);
     await send(request, calls, call, {
       method: next.method ?? 'PUT',
       path: url,
@@ -241,8 +242,9 @@ function fieldOf(fieldPath: string): string {
 }
 
 /** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
-function unbound(member: string): ProviderRejection {
+function unbound(member: string, value?: unknown): ProviderRejection {
+  const found = value === undefined ? '' : `: it gives ${describeValue(value)}`;
   return new ProviderRejection('model_unavailable', {
-    note: `http.${member} of the model file gives no usable value for this input`,
+    note: `http.${member} of the model file gives no usable value for this input${found}`,
   });
 }
