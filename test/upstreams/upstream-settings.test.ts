@@ -5,7 +5,6 @@ import { execFile } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { pino } from 'pino';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
 import { countSecrets, reencryptSecrets } from '../../src/accounts/stored-secrets.ts';
@@ -15,6 +14,7 @@ import { storeSetting } from '../../src/accounts/stored-upstream-settings.ts';
 import { createUpstreamSettings } from '../../src/upstreams/upstream-settings.ts';
 import type { UpstreamSettings } from '../../src/upstreams/upstream-settings.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
+import { createLogLines } from '../providers/log-lines.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { unreachableDatabase } from '../http/serve.ts';
@@ -234,7 +234,7 @@ describe('the file with a credential', () => {
     await promisify(execFile)('mkfifo', [path.join(directory, 'pipe')]);
     await mkdir(path.join(directory, 'folder'));
     const names = [...Object.keys(contents), 'pipe', 'folder', 'missing'];
-    const { logger, lines } = recordingLogger();
+    const { logger, lines } = createLogLines();
 
     const settings = open(
       { secretFiles: Object.fromEntries(names.map((name) => [name, path.join(directory, name)])) },
@@ -260,7 +260,7 @@ describe('the file with a credential', () => {
   it('leaves the credential as it is while it contains none, and says so once', async () => {
     const file = path.join(directory, 'key');
     await writeFile(file, 'first');
-    const { logger, lines } = recordingLogger();
+    const { logger, lines } = createLogLines();
     const settings = open({ secretFiles: { acme: file } }, { logger, filesMs: 50 });
     const errors = () => lines.filter(({ level }) => level === 50).map(({ msg }) => String(msg));
 
@@ -281,9 +281,3 @@ describe('the file with a credential', () => {
     await waitFor('it is gone', () => settings.get('acme') === undefined);
   });
 });
-
-function recordingLogger() {
-  const lines: Record<string, unknown>[] = [];
-  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
-  return { logger, lines };
-}

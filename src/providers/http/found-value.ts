@@ -13,10 +13,11 @@ export function describeValue(value: unknown): string {
 
 function describeText(text: string): string {
   if (text === '') return 'an empty text';
-  if (/^data:/i.test(text)) return `a data URL of ${text.length} characters`;
+  const length = `${text.length} ${text.length === 1 ? 'character' : 'characters'}`;
+  if (/^data:/i.test(text)) return `a data URL of ${length}`;
   const { host = '', protocol = '' } = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : {};
   if (host !== '') return `a URL at ${protocol}//${host}`;
-  return `a text of ${text.length} characters`;
+  return `a text of ${length}`;
 }
 
 function describeList(values: readonly unknown[]): string {
