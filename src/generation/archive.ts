@@ -5,6 +5,7 @@
  */
 import type { Readable } from 'node:stream';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import type { Modality } from '../catalogue/definition.ts';
 import type { ArchivedOutput } from '../domain/archived-output.ts';
 import type { StoredFile } from '../domain/run-record.ts';
 import { isTerminal } from '../domain/task-status.ts';
@@ -27,7 +28,7 @@ import { archiveFrames } from './archive-frames.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { generationOfThisRun } from './earlier-work.ts';
-import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { permanentFailure, retryableFailure } from './failure.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
@@ -46,6 +47,14 @@ const MAX_OUTPUT_BYTES = 2 * 1024 ** 3;
  * together.
  */
 const DOWNLOAD_TIMEOUT_MS = 15 * 60_000;
+
+/** The type of the outputs that a model of a modality is paid for. */
+const TYPE_OF: Readonly<Record<Modality, ArchivedOutput['type']>> = {
+  image: 'image',
+  video: 'video',
+  audio: 'audio',
+  transcription: 'text',
+};
 
 /** Runs one attempt of the archiving. */
 export async function archiveOutputs(
@@ -120,6 +129,7 @@ async function archiveProduced(
       if (output !== undefined) outputs.push(output);
     }
     if (outputs.length === 0) throw permanentFailure('no_output');
+    await assertRequestedType(context, task, outputs);
     // The requested outputs come first (contract §3).
     const frames: ArchivedOutput[] = [];
     for (const video of outputs.filter(({ type }) => type === 'video')) {
@@ -129,6 +139,23 @@ async function archiveProduced(
     }
     return { kind: 'archived', outputs: [...outputs, ...frames] };
   });
+}
+
+/** @throws {GenerationFailure} none of the outputs is what the model is for: a placeholder, or a picture of an error. */
+async function assertRequestedType(
+  { definitions, logger }: GenerationContext,
+  task: WorkingTask,
+  outputs: readonly ArchivedOutput[],
+): Promise<void> {
+  const { modality } = await definitions.read(task.definitionHash);
+  const expected = TYPE_OF[modality];
+  const found = [...new Set(outputs.map(({ type }) => type))];
+  if (found.includes(expected)) return;
+  logger.warn(
+    { taskId: task.id, model: task.model, expected, found: found.join(', ') },
+    'no output of the provider is of the type that the model is for',
+  );
+  throw permanentFailure('no_output');
 }
 
 /** A video whose frames could not be made in time is delivered without them, like one that cannot be decoded. */
@@ -171,10 +198,15 @@ interface Source {
   readonly formats: readonly TranscriptFormat[] | undefined;
 }
 
+/** A file counts as not delivered. The message says why; it contains nothing from the provider. */
+class NotDeliveredError extends Error {
+  override readonly name = 'NotDeliveredError';
+}
+
 /**
  * Contract §3: if a provider delivers only some of the files that it lists, those are delivered.
  *
- * @returns undefined if the file does not exist.
+ * @returns undefined if the file does not exist, or is none.
  */
 async function archiveUnlessMissing(
   context: GenerationContext,
@@ -184,9 +216,13 @@ async function archiveUnlessMissing(
   try {
     return await archive(context, source, signal);
   } catch (error) {
-    if (!(error instanceof GenerationFailure) || error.reason !== 'no_output') throw error;
-    const { task, position } = source;
-    context.logger.warn({ taskId: task.id, position }, 'provider listed a file that it does not deliver');
+    if (!(error instanceof NotDeliveredError)) throw error;
+    const { task, position, file } = source;
+    const host = 'url' in file && URL.canParse(file.url) ? new URL(file.url).host : undefined;
+    context.logger.warn(
+      { taskId: task.id, model: task.model, position, host, problem: error.message },
+      'provider listed a file that it does not deliver',
+    );
     return undefined;
   }
 }
@@ -200,7 +236,7 @@ async function archive(context: GenerationContext, source: Source, signal: Abort
       source.task.accountId,
       storedSource(context.store, stored.key, stored.sizeBytes),
     );
-    if (facts.isEmpty === true) throw permanentFailure('no_output');
+    if (facts.isEmpty === true) throw new NotDeliveredError('the file is empty');
     return {
       type: facts.kind,
       objectKey: stored.key,
@@ -212,7 +248,7 @@ async function archive(context: GenerationContext, source: Source, signal: Abort
       ...(facts.durationSeconds === undefined ? {} : { durationSeconds: facts.durationSeconds }),
     };
   } catch (error) {
-    if (error instanceof UnsupportedMediaError) throw permanentFailure('no_output');
+    if (error instanceof UnsupportedMediaError) throw new NotDeliveredError(error.message);
     throw error;
   }
 }
@@ -244,9 +280,11 @@ async function fetchInto(
     });
     return { key, ...put };
   } catch (error) {
-    if (error instanceof ObjectTooLargeError) throw permanentFailure('no_output');
+    if (error instanceof ObjectTooLargeError) {
+      throw new NotDeliveredError(`the file is larger than ${MAX_OUTPUT_BYTES} bytes`);
+    }
     if (!(error instanceof EgressError)) throw error;
-    throw isFinal(error) ? permanentFailure('no_output') : retryableFailure('provider_unavailable');
+    throw isFinal(error) ? new NotDeliveredError(error.message) : retryableFailure('provider_unavailable');
   }
 }
 

@@ -25,7 +25,10 @@ export function attemptKey(
   return `outputs/${taskId.slice(-2)}/${taskId}-${stage}-${runId}-${stepId}-${number}-${position}`;
 }
 
-/** Stages files in order. */
+/** The most files of one task: ten times what any model makes, and still archived in time. */
+const MAX_FILES = 100;
+
+/** Stages files in order. Those above the limit are dropped: the others are paid for. */
 export async function stageFiles(
   context: GenerationContext,
   attempt: Attempt,
@@ -33,8 +36,14 @@ export async function stageFiles(
   files: readonly ProducedFile[],
   signal: AbortSignal,
 ): Promise<readonly GeneratedFile[]> {
+  if (files.length > MAX_FILES) {
+    context.logger.warn(
+      { taskId, files: files.length, limit: MAX_FILES },
+      'provider listed more files than a task can have; the rest is dropped',
+    );
+  }
   const staged: GeneratedFile[] = [];
-  for (const [position, file] of files.entries()) {
+  for (const [position, file] of files.slice(0, MAX_FILES).entries()) {
     if (file.from === 'url') {
       staged.push({ url: file.url });
       continue;

@@ -20,13 +20,14 @@ import { submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
 import { startMarkingSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
+import { logFailure } from './log-failure.ts';
 import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
 import { WorkerStoppingError } from './stopped.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import type { TaskRoute } from './task-route.ts';
-import { isReported, recordConsumption, workCostAt } from './work-cost.ts';
+import { isReported, recordConsumption, warnOfExcess, workCostAt } from './work-cost.ts';
 
 /**
  * How long to try to clear an intent, in milliseconds, even if the activity was cancelled: a remaining intent would
@@ -334,6 +335,7 @@ async function persistResult(
   if (submission.files.length === 0) throw permanentFailure('no_output');
   const files = await stageFiles(context, attempt, task.id, submission.files, signal);
   const cost = workCostAt(route, files.length, submission);
+  warnOfExcess(context, task, route, cost);
   await persistWithRetry(signal, () => recordFiles(context.database, task, route, files, cost));
   // A video's frames have to be made, which takes more than checking that the files exist.
   const isStored = route.definition.modality !== 'video' && files.every((file) => 'key' in file);
@@ -366,11 +368,19 @@ async function obstacleOf(
     return { kind: 'rejected', reason, fault, waitMs: retryAfterMs, rejectionsSoFar, endsSearch };
   }
   if (error instanceof ProviderFailure) {
+    logFailure(context, route, error);
     await recordConsumption(context, route, error.consumption);
     throw permanentFailure(error.reason, error.fault);
   }
   // It is unknown whether the work was accepted.
-  if (error instanceof ProviderUnknown) await recordNoAnswer(context.database, task.id, route);
+  if (error instanceof ProviderUnknown) {
+    const { status, code } = error;
+    context.logger.warn(
+      { taskId: task.id, upstream: route.upstreamName, status, code },
+      'outcome of a submit is unknown',
+    );
+    await recordNoAnswer(context.database, task.id, route);
+  }
   if (!route.provider.isSubmitRepeatable) throw permanentFailure('outcome_unknown');
   throw error;
 }

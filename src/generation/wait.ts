@@ -17,9 +17,10 @@ import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
 import { failOverJob, isFailedOver } from './fail-over.ts';
 import { GenerationFailure, permanentFailure, unbilledFailure } from './failure.ts';
 import { createPollPace } from './poll-pace.ts';
+import { logFailure } from './log-failure.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
-import { consumptionOfJob, recordConsumption, workCostAt } from './work-cost.ts';
+import { consumptionOfJob, recordConsumption, warnOfExcess, workCostAt } from './work-cost.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
@@ -99,8 +100,9 @@ async function waitForJob(
     if (answer.kind === 'done') {
       if (answer.files.length === 0) throw permanentFailure('no_output');
       const files = await stageFiles(context, attempt, task.id, answer.files, signal);
-      const consumption = await consumptionOfJob(context, route, answer);
-      await recordFiles(context.database, task, route, files, workCostAt(route, files.length, consumption));
+      const cost = workCostAt(route, files.length, await consumptionOfJob(context, route, answer));
+      warnOfExcess(context, task, route, cost);
+      await recordFiles(context.database, task, route, files, cost);
       return files;
     }
     if (answer.kind === 'running') {
@@ -108,10 +110,14 @@ async function waitForJob(
       if (answer.progress !== undefined) onProgress(answer.progress);
     } else {
       context.logger.info(
-        { taskId: task.id, upstream: route.upstreamName, status: answer.status },
+        { taskId: task.id, upstream: route.upstreamName, status: answer.status, code: answer.code },
         'provider reported nothing about the job',
       );
       if (answer.isUnreadable && pace.unreadable()) {
+        context.logger.error(
+          { taskId: task.id, upstream: route.upstreamName, status: answer.status, code: answer.code },
+          'job given up, because its provider gave no readable response for too long',
+        );
         // If the job went on, it would have to be paid for, although its result cannot be read.
         await route.provider.cancel(route.request, jobId, { signal }).catch(() => undefined);
         throw permanentFailure('provider_error');
@@ -125,7 +131,8 @@ async function waitForJob(
 interface NoAnswer {
   readonly kind: 'silent';
   readonly status: number | undefined;
-  /** Whether the status was a success but the body could not be parsed. */
+  readonly code: string | undefined;
+  /** Whether there was a response that cannot be understood, or none can be requested. */
   readonly isUnreadable: boolean;
   readonly pollAfterMs: number | undefined;
 }
@@ -140,18 +147,23 @@ async function pollJob(
     return await route.provider.poll(route.request, jobId, { signal });
   } catch (error) {
     if (error instanceof ProviderFailure) {
+      logFailure(context, route, error);
       await recordConsumption(context, route, error.consumption);
       throw error.isUnbilled ? unbilledFailure(error.reason, jobId) : permanentFailure(error.reason);
     }
     if (!(error instanceof ProviderUnreachable)) throw error;
-    const { status, retryAfterMs } = error;
+    const { status, code, retryAfterMs } = error;
     const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
     if (isBusy && route.gated !== undefined && retryAfterMs !== undefined) {
       await context.upstreams.gate.report(route.gated, { pauseMs: retryAfterMs });
     }
-    const isUnreadable = status !== undefined && status >= 200 && status < 300;
-    return { kind: 'silent', status, isUnreadable, pollAfterMs: retryAfterMs };
+    return { kind: 'silent', status, code, isUnreadable: isUnreadable(error), pollAfterMs: retryAfterMs };
   }
+}
+
+/** A redirect is not followed, and the file of a task that has begun does not change. */
+function isUnreadable({ status, code }: ProviderUnreachable): boolean {
+  return code === 'NO_PATH' || (status !== undefined && status >= 200 && status < 400);
 }
 
 /**

@@ -1,7 +1,9 @@
 /** What the work of an upstream costs the operator, as it is recorded with the outcome of the work. */
 import { workCost } from '../catalogue/work-cost.ts';
+import { formatUsd } from '../domain/money.ts';
 import type { Consumption, WorkCost } from '../domain/provider-usage.ts';
 import { readReported, recordCost } from '../tasks/lifecycle/generation-costs.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';
 
@@ -10,6 +12,27 @@ export function workCostAt({ request, costRule, gated }: TaskRoute, files: numbe
   // The work of an embedded engine is not billed.
   if (gated === undefined) return { cost: { microUsd: 0n, source: 'rule' } };
   return workCost(costRule, request.input, files, consumption);
+}
+
+/** The account pays the hold at most. A price rule that exceeds it is reported when its file is read. */
+export function warnOfExcess(
+  { logger }: Pick<GenerationContext, 'logger'>,
+  task: WorkingTask,
+  route: TaskRoute,
+  { cost }: WorkCost,
+): void {
+  if (cost === undefined || cost.source === 'rule' || cost.microUsd <= task.heldMicroUsd) return;
+  logger.warn(
+    {
+      taskId: task.id,
+      model: task.model,
+      upstream: route.upstreamName,
+      costUsd: formatUsd(cost.microUsd),
+      heldUsd: formatUsd(task.heldMicroUsd),
+      source: cost.source,
+    },
+    'work costs more than its hold; check the prices and the cost of the model file',
+  );
 }
 
 /** Whether an upstream said anything about what work consumed. */

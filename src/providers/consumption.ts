@@ -9,18 +9,10 @@ import type { Consumption, ProviderUsage, UsageName } from '../domain/provider-u
 /** No work consumes more of anything. */
 const MAX_QUANTITY = 1e12;
 
-/**
- * @param reported the values of an answer, of any type; undefined: it has none.
- * @param onUnusable receives the name of a value that is there and does not count.
- */
-export function consumptionOf(
-  reported: { readonly usage?: unknown; readonly cost?: unknown },
-  onUnusable: (member: 'usage' | 'cost') => void = () => undefined,
-): Consumption {
+/** @param reported the values of an answer, of any type; undefined: it has none. */
+export function consumptionOf(reported: { readonly usage?: unknown; readonly cost?: unknown }): Consumption {
   const usage = usageOf(reported.usage);
   const costMicroUsd = microUsdOf(reported.cost);
-  if (usage === undefined && reported.usage !== undefined) onUnusable('usage');
-  if (costMicroUsd === undefined && reported.cost !== undefined) onUnusable('cost');
   return {
     ...(usage === undefined || Object.keys(usage).length === 0 ? {} : { usage }),
     ...(costMicroUsd === undefined ? {} : { costMicroUsd }),

@@ -1,5 +1,12 @@
 /** Writes the body of a response to a file as it arrives, no faster than the disk takes it. */
 import { createWriteStream } from 'node:fs';
+import { CollectedBytes } from '../domain/collected-bytes.ts';
+
+/**
+ * Written at once, and therefore taken from a sender between two pauses. The client reads up to 64 kB from the
+ * connection each time it is resumed: a pause after less than that lets its buffer grow without bound.
+ */
+const BLOCK_BYTES = 256 * 1024;
 
 /** A file that an upstream sent as its response. */
 export interface ReceivedFile {
@@ -27,6 +34,7 @@ export interface Pausable {
 /** @param onError is called once if the file cannot be written. */
 export function createFileWriter(path: string, sender: Pausable, onError: () => void): FileWriter {
   const stream = createWriteStream(path, { flags: 'w' });
+  const block = new CollectedBytes();
   let byteLength = 0;
   let isFailed = false;
   stream.on('drain', () => sender.resume());
@@ -40,12 +48,13 @@ export function createFileWriter(path: string, sender: Pausable, onError: () => 
     },
     write(chunk) {
       byteLength += chunk.length;
-      if (!stream.write(chunk)) sender.pause();
+      block.push(chunk);
+      if (block.length >= BLOCK_BYTES && !stream.write(block.take())) sender.pause();
     },
     finish: () =>
       new Promise((resolve) => {
         stream.once('close', () => resolve(isFailed ? undefined : { path, byteLength }));
-        stream.end();
+        stream.end(block.take());
       }),
     discard() {
       stream.destroy();

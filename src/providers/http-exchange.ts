@@ -51,7 +51,17 @@ export interface ExchangeAnswer {
   readonly json: unknown;
   /** The body of a successful response that should be a file, if it is one: text and JSON are not. */
   readonly file?: ReceivedFile;
+  /** `REDIRECTED`, `EMPTY`, `ENCODED`, `NOT_JSON`, `BODY_TOO_LARGE`, `JSON_TOO_LARGE`, `TIMEOUT`, or a code of Node or undici. */
   readonly bodyFault?: string;
+  /** With a fault: what the headers say about the body, for the operator's log. */
+  readonly found?: FoundBody;
+}
+
+export interface FoundBody {
+  readonly contentType?: string;
+  readonly contentEncoding?: string;
+  /** Of a redirect, which is not followed. */
+  readonly redirectHost?: string;
 }
 
 /** The exchange failed before a status arrived. */
@@ -101,7 +111,8 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
     };
     const settle = (fault: string | undefined, wasSent: boolean): void => {
       if (head === undefined) return reject(new ExchangeLost(wasSent, fault ?? 'NO_STATUS'));
-      const raw = { ...head, body: received.take() };
+      const isRead = fault === undefined || request.onAnswer !== undefined;
+      const raw = { ...head, body: isRead ? received.take() : Buffer.alloc(0) };
       request.onAnswer?.(raw);
       resolve(readAnswer(raw, fault));
     };
@@ -134,7 +145,7 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       {
         head(statusCode, headers) {
           head = { status: statusCode, headers };
-          if (request.fileTo !== undefined && statusCode < 300 && !isText(headers['content-type'])) {
+          if (request.fileTo !== undefined && statusCode < 300 && isFile(headers)) {
             file = createFileWriter(request.fileTo, running, () => stop('FILE_NOT_WRITTEN'));
           }
           if (Number(headers['content-length'] ?? 0) > maxBytesOf(request, file)) stop('BODY_TOO_LARGE');
@@ -175,8 +186,14 @@ function maxBytesOf(request: ExchangeRequest, file: FileWriter | undefined): num
 }
 
 /** If success is a file, text or JSON is something else, from a gateway or an error handler. */
-function isText(contentType: string | readonly string[] | undefined): boolean {
-  return /^\s*(text\/|application\/(problem\+)?json)/i.test(String(contentType ?? ''));
+function isFile(headers: AnswerHeaders): boolean {
+  const isText = /^\s*(text\/|application\/(problem\+)?json)/i.test(String(headers['content-type'] ?? ''));
+  return !isText && !isEncoded(headers);
+}
+
+/** Every request says `identity`: a body in another encoding is not decoded, because it may be of any size. */
+function isEncoded(headers: AnswerHeaders): boolean {
+  return !/^(identity)?$/i.test(String(headers['content-encoding'] ?? '').trim());
 }
 
 function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {
@@ -190,20 +207,44 @@ function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {
 }
 
 /** @param fault why the body cannot be used. */
-export function readAnswer({ status, headers, body }: RawAnswer, fault?: string): ExchangeAnswer {
-  const read = fault === undefined ? parse(body) : unread(fault);
-  const retryAfterMs = retryAfterMsOfHeaders(headers, Date.now()) ?? retryAfterMsOfBody(read.json);
-  return { status, retryAfterMs, ...read };
+export function readAnswer(raw: RawAnswer, fault?: string): ExchangeAnswer {
+  const { status, headers } = raw;
+  const { json, bodyFault = fault } = fault === undefined ? parse(raw) : { json: undefined };
+  const retryAfterMs = retryAfterMsOfHeaders(headers, Date.now()) ?? retryAfterMsOfBody(json);
+  const found = bodyFault === undefined ? {} : foundBody(raw);
+  return {
+    status,
+    retryAfterMs,
+    json,
+    ...(bodyFault === undefined ? {} : { bodyFault }),
+    ...(Object.keys(found).length === 0 ? {} : { found }),
+  };
 }
 
-function parse(body: Buffer): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
+function parse({ status, headers, body }: RawAnswer): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
   try {
-    return { json: JSON.parse(body.toString('utf8')) as unknown };
+    // Without a byte order mark, which `JSON.parse` does not accept and some servers send.
+    return { json: JSON.parse(new TextDecoder().decode(body)) as unknown };
   } catch {
-    return unread('NOT_JSON');
+    return { json: undefined, bodyFault: faultOf(status, headers, body) };
   }
 }
 
-function unread(bodyFault: string): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
-  return { json: undefined, bodyFault };
+function faultOf(status: number, headers: AnswerHeaders, body: Buffer): string {
+  if (status >= 300 && status < 400) return 'REDIRECTED';
+  if (isEncoded(headers)) return 'ENCODED';
+  return body.length === 0 ? 'EMPTY' : 'NOT_JSON';
+}
+
+/** Values of another form than they usually have are a stranger's text, and not for the log. */
+function foundBody({ status, headers }: RawAnswer): FoundBody {
+  const [contentType] = /^[a-z]{1,20}\/[a-z0-9.+-]{1,60}/i.exec(String(headers['content-type'] ?? '').trim()) ?? [];
+  const [contentEncoding] = /^[a-z-]{1,20}$/i.exec(String(headers['content-encoding'] ?? '').trim()) ?? [];
+  const location = String(headers['location'] ?? '');
+  const isRedirect = status >= 300 && status < 400 && URL.canParse(location);
+  return {
+    ...(contentType === undefined ? {} : { contentType }),
+    ...(contentEncoding === undefined ? {} : { contentEncoding }),
+    ...(isRedirect ? { redirectHost: new URL(location).host } : {}),
+  };
 }

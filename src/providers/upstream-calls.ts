@@ -17,6 +17,7 @@ import type { Consumption } from '../domain/provider-usage.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from '../upstreams/secrets.ts';
+import { upstreamName } from '../upstreams/upstream-caps.ts';
 import {
   conditionOf,
   credentialConditionOf,
@@ -90,7 +91,7 @@ export interface SubmitExchange {
 /** One submit to a protocol that has jobs. */
 export interface JobSubmitExchange extends SubmitExchange {
   /** The job's id in a response, a rejection included: a 503 that names a job has accepted it. */
-  readonly jobId: (json: unknown) => string | undefined | Promise<string | undefined>;
+  readonly jobId: (json: unknown, status: number) => string | undefined | Promise<string | undefined>;
   /** What the response that names the job says about its consumption. Never throws: the job would be lost. */
   readonly consumption?: (status: number, json: unknown, jobId: string) => Promise<Consumption>;
 }
@@ -175,7 +176,8 @@ export function createUpstreamCalls(
       {
         taskId: request.taskId,
         protocol,
-        upstream: hostOf(request.upstream),
+        upstream: upstreamName(request.upstream),
+        host: hostOf(request.upstream),
         model: request.upstream.model,
         ...fields,
       },
@@ -214,14 +216,14 @@ export function createUpstreamCalls(
     answer: ExchangeAnswer,
     submit: SubmitExchange,
   ): Promise<ProviderRejection> => {
-    const { status } = answer;
+    const { status, bodyFault: code, found } = answer;
     if (status === 401 && renew(request)) return new ProviderRejection('provider_unavailable', { retryAfterMs: 0 });
     const reason = (await submit.rejectionReason?.(status, answer.json)) ?? reasonOfStatus(status);
     const isOperators = reason === 'model_unavailable';
     note(
       isOperators ? 'error' : 'warn',
       request,
-      { status, reason, credentialName: request.upstream.secret },
+      { status, reason, code, ...found, credentialName: request.upstream.secret },
       isOperators
         ? 'upstream rejects our requests: check its base URL, model name, credential and balance'
         : 'upstream rejected the work',
@@ -279,7 +281,7 @@ export function createUpstreamCalls(
       note('warn', request, { code }, 'the upstream did not answer');
       throw new ProviderUnknown({ code });
     }
-    const { status, json, bodyFault } = answer;
+    const { status, json, bodyFault, found } = answer;
     if (isSuccess(status) && (fileTo === undefined ? json : answer.file) !== undefined) {
       if ((await submit.isRejection?.(status, json)) === true) throw await rejection(request, answer, submit);
       return answer;
@@ -288,9 +290,10 @@ export function createUpstreamCalls(
       isRejection(status) ||
       submit.rejectionStatuses?.includes(status) === true ||
       (status >= 500 && json !== undefined && (await submit.isRejection?.(status, json)) === true);
-    if (isRejected && (await submit.jobId?.(json)) === undefined) throw await rejection(request, answer, submit);
+    if (isRejected && (await submit.jobId?.(json, status)) === undefined)
+      throw await rejection(request, answer, submit);
     if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
-    note('warn', request, { status, code: bodyFault }, 'the upstream gave no clear answer');
+    note('warn', request, { status, code: bodyFault, ...found }, 'the upstream gave no clear answer');
     throw new ProviderUnknown({ status, code: bodyFault });
   };
 
@@ -299,7 +302,7 @@ export function createUpstreamCalls(
 
     async submitJob(request, call, submit) {
       const { status, json } = await send(request, call, submit);
-      const jobId = await submit.jobId(json);
+      const jobId = await submit.jobId(json, status);
       if (jobId === undefined) throw new ProviderUnknown({ code: 'NO_JOB_ID' });
       return { kind: 'job', jobId, ...(await submit.consumption?.(status, json, jobId)) };
     },
@@ -336,7 +339,7 @@ export function createUpstreamCalls(
         call.signal.throwIfAborted();
         throw new ProviderUnreachable({ code: error.code });
       }
-      const { status, json, bodyFault } = answer;
+      const { status, json, bodyFault, found } = answer;
       const isRead = json !== undefined || query.isBodyOptional === true;
       if ((isSuccess(status) && isRead) || query.definiteStatuses.includes(status)) return answer;
       if (bodyFault === 'ABORTED') call.signal.throwIfAborted();
@@ -347,6 +350,8 @@ export function createUpstreamCalls(
       }
       if (isAuthorized && (status === 401 || status === 403)) {
         note('error', request, { status, credentialName: request.upstream.secret }, 'upstream rejected our credential');
+      } else if (status < 400) {
+        note('warn', request, { status, code: bodyFault, ...found }, 'the upstream gave no clear answer');
       }
       const retryAfterMs = answer.retryAfterMs ?? (await query.retryAfterMs?.(status, json));
       throw new ProviderUnreachable({ status, code: bodyFault }, { retryAfterMs });

@@ -76,9 +76,12 @@ function bodyOf(
   { maxBytes, pace, deadline }: { readonly maxBytes: number; readonly pace: Pace; readonly deadline: Deadline },
 ): Readable {
   const status = answer.statusCode;
-  if (status < 200 || status >= 300) {
+  const encoding = String(answer.headers['content-encoding'] ?? '').trim();
+  const isEncoded = !/^(identity)?$/i.test(encoding);
+  if (status < 200 || status >= 300 || isEncoded) {
     answer.body.destroy();
-    throw new EgressError('status', `the upstream answered ${status} with no file`, { status });
+    const problem = isEncoded ? 'in an encoding that was not requested' : 'with no file';
+    throw new EgressError('status', `the upstream answered ${status} ${problem}`, { status });
   }
   if (Number(answer.headers['content-length'] ?? 0) > maxBytes) {
     answer.body.destroy();

@@ -88,12 +88,21 @@ export async function targetOf(
   }
   if (!isTrusted(url, upstream, access)) return { url, headers, isAuthorized: false };
   const authorization = await access.authorize(secret, upstream, { ...request, url });
+  assertSendable(authorization);
   // Appended as text: `searchParams` would encode anew what is there.
   const query = Object.entries(authorization.query ?? {}).map(
     ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
   );
   if (query.length > 0) url.search = [...(url.search === '' ? [] : [url.search.slice(1)]), ...query].join('&');
   return { url, headers: { ...headers, ...authorization.headers }, isAuthorized: true };
+}
+
+/** @throws {CredentialError} the client would reject the header, whose value is not for the log. */
+function assertSendable({ headers = {} }: Authorization): void {
+  if (Object.values(headers).every((value) => /^[\x20-\x7e]+$/.test(value))) return;
+  throw new CredentialError('the credential has a line end, a control character or one beyond ASCII: set it again', {
+    isPermanent: true,
+  });
 }
 
 /** Whether an upstream's credential may be sent to a URL. */

@@ -3,8 +3,6 @@
  * names, which are read again when they change; and from PostgreSQL, where operators store them. The environment comes
  * before a stored setting, so that a configuration that is managed elsewhere cannot be overridden by accident.
  */
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WrongEncryptionKeyError } from '../accounts/secret-cipher.ts';
@@ -12,9 +10,10 @@ import type { SecretCipher } from '../accounts/secret-cipher.ts';
 import { watchDirectories } from '../catalogue/watch-directories.ts';
 import type { UpstreamEnvironment } from '../config/environment.ts';
 import type { Database } from '../database/database.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { canonicalName } from '../domain/credential-name.ts';
+import { readCredentialFile, readCredentialFileSync } from './credential-file.ts';
+import type { CredentialFile } from './credential-file.ts';
 import type { SecretSource } from './secrets.ts';
 import { ownerOf, readStoredSettings } from '../accounts/stored-upstream-settings.ts';
 
@@ -50,8 +49,6 @@ const STORED_MS = 5_000;
 const FILES_MS = 10_000;
 /** For how long a file must stay unchanged: editors write in several steps. */
 const SETTLE_MS = 250;
-/** A file with a credential is small; a key file of Google has about 2 kB. */
-const MAX_SECRET_CHARACTERS = 65_536;
 
 interface Stored {
   readonly secret: string | undefined;
@@ -71,6 +68,8 @@ export function createUpstreamSettings({
   const urls = byCanonicalName(environment.baseUrls);
   const paths = byCanonicalName(environment.secretFiles);
   const files = new Map<string, string>();
+  /** What is wrong with files, as it was logged last. */
+  const problems = new Map<string, string>();
   let stored = new Map<string, Stored>();
   /** What was read last: its decryption is not repeated. */
   let version = '[]';
@@ -81,47 +80,54 @@ export function createUpstreamSettings({
     for (const listener of listeners) listener();
   };
 
-  const adoptFile = (name: string, file: string, content: string | Error): boolean => {
-    const secret = content instanceof Error ? '' : content.trim();
-    const isUsable = secret !== '' && secret.length <= MAX_SECRET_CHARACTERS;
-    const before = files.get(name);
-    if (isUsable) files.set(name, secret);
-    else files.delete(name);
-    if (before === files.get(name)) return false;
+  /** @returns whether the credential is another one now. A file that is no credential leaves it as it is. */
+  const adoptFile = (name: string, file: string, content: CredentialFile): boolean => {
     const fields = { credentialName: name, file };
-    if (isUsable) logger.info(fields, 'the credential of an upstream was read from its file');
-    else logger.warn(fields, 'the credential of an upstream was removed with its file');
+    if ('problem' in content) {
+      if (problems.get(name) === content.problem) return false;
+      problems.set(name, content.problem);
+      const remains = files.has(name) ? 'the previous one stays in use' : 'there is none until it is repaired';
+      logger.error(
+        { ...fields, problem: content.problem },
+        `the file with the credential of an upstream cannot be used; ${remains}: ${content.problem}`,
+      );
+      return false;
+    }
+    problems.delete(name);
+    const { secret } = content;
+    const before = files.get(name);
+    if (secret === before) return false;
+    if (secret === undefined) files.delete(name);
+    else files.set(name, secret);
+    if (secret === undefined) logger.warn(fields, 'the credential of an upstream was removed with its file');
+    else logger.info(fields, 'the credential of an upstream was read from its file');
     return true;
   };
 
   for (const [name, file] of paths) {
-    try {
-      adoptFile(name, file, readFileSync(file, 'utf8'));
-    } catch (error) {
+    const content = readCredentialFileSync(file);
+    adoptFile(name, file, content);
+    if ('secret' in content && content.secret === undefined) {
       logger.warn(
-        { credentialName: name, file, code: errorCodeOf(error) },
-        'the file with the credential of an upstream cannot be read; it is used once it can',
+        { credentialName: name, file },
+        'the file with the credential of an upstream is missing or empty; it is used once it has one',
       );
     }
   }
 
-  const readFiles = async (): Promise<ReadonlyMap<string, string | Error>> => {
-    const contents = new Map<string, string | Error>();
-    for (const [name, file] of paths) {
-      contents.set(
-        name,
-        await readFile(file, 'utf8').catch((error: unknown) => (error instanceof Error ? error : new Error('unknown'))),
-      );
-    }
+  const readFiles = async (): Promise<ReadonlyMap<string, CredentialFile>> => {
+    const contents = new Map<string, CredentialFile>();
+    for (const [name, file] of paths) contents.set(name, await readCredentialFile(file));
     return contents;
   };
 
+  const isNew = (name: string, content: CredentialFile): boolean =>
+    'problem' in content
+      ? problems.get(name) !== content.problem
+      : problems.has(name) || content.secret !== files.get(name);
+
   async function refreshFiles(): Promise<void> {
-    const seen = await readFiles();
-    const isNew = [...seen].some(
-      ([name, content]) => (content instanceof Error ? undefined : content.trim() || undefined) !== files.get(name),
-    );
-    if (!isNew) return;
+    if (![...(await readFiles())].some(([name, content]) => isNew(name, content))) return;
     await delay(SETTLE_MS);
     const settled = await readFiles();
     const changes = [...settled].filter(([name, content]) => adoptFile(name, paths.get(name) ?? '', content));

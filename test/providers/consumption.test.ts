@@ -89,13 +89,9 @@ describe('the consumption that an adapter reads', () => {
     );
   });
 
-  it('reports what is there and cannot be used', async () => {
-    const unusable: string[] = [];
-    const report = (member: string): void => void unusable.push(member);
-
-    assert.deepEqual(consumptionOf({ usage: { credits: NaN }, cost: -1 }, report), {});
-    assert.deepEqual(consumptionOf({}, report), {});
-    assert.deepEqual(unusable, ['usage', 'cost']);
+  it('is not what cannot be used, which the log names', async () => {
+    assert.deepEqual(consumptionOf({ usage: { credits: NaN }, cost: -1 }), {});
+    assert.deepEqual(consumptionOf({}), {});
 
     const lines: string[] = [];
     const logger = pino({}, { write: (line: string) => void lines.push(line) });
@@ -108,6 +104,8 @@ describe('the consumption that an adapter reads', () => {
         await createHttpProvider({ ...deps, logger }).submit({ taskId, upstream, input: {} }, call);
       },
     );
-    assert.ok(lines.some((line) => line.includes('usage or cost of the provider cannot be used')));
+    const [line = '{}'] = lines;
+    const { member, expected, found } = JSON.parse(line) as Record<string, unknown>;
+    assert.deepEqual([member, expected, found], ['cost', 'an amount in USD', 'the number -1']);
   });
 });

@@ -82,6 +82,35 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
     assert.equal(await contentOf(await ask(inChunks, { fileTo })), '{"some":"thing"}');
   });
 
+  it('writes a file that comes in small pieces no slower than one that comes in large ones', async () => {
+    const inPieces =
+      (pieceBytes: number): RequestListener =>
+      (_request, response) => {
+        response.setHeader('content-type', 'audio/wav');
+        let rest = 60_000_000 / pieceBytes;
+        const piece = Buffer.alloc(pieceBytes, 7);
+        const more = (): void => {
+          while (rest > 0) {
+            rest -= 1;
+            if (!response.write(piece)) return void response.once('drain', more);
+          }
+          response.end();
+        };
+        more();
+      };
+    const timeOf = async (pieceBytes: number): Promise<number> => {
+      const since = performance.now();
+      const { file } = await ask(inPieces(pieceBytes), { fileTo });
+      assert.equal(file?.byteLength, 60_000_000);
+      return performance.now() - since;
+    };
+
+    const ofLargeMs = await timeOf(60_000);
+    const ofSmallMs = await timeOf(1_000);
+    // A pause for every few pieces once made it a thousand times as long.
+    assert.ok(ofSmallMs < 30 * ofLargeMs + 5_000, `${ofSmallMs} ms, and ${ofLargeMs} ms in large pieces`);
+  });
+
   it('stops reading a body above the limit, and returns the status', async () => {
     let cut: Promise<unknown> | undefined;
     const answer = await ask((_request, response) => {

@@ -1,8 +1,10 @@
 /** The credentials and URLs of upstreams in a running process: their sources, and how it follows their changes. */
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
 import { countSecrets, reencryptSecrets } from '../../src/accounts/stored-secrets.ts';
@@ -12,6 +14,7 @@ import { storeSetting } from '../../src/accounts/stored-upstream-settings.ts';
 import { createUpstreamSettings } from '../../src/upstreams/upstream-settings.ts';
 import type { UpstreamSettings } from '../../src/upstreams/upstream-settings.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
+import { createLogLines } from '../providers/log-lines.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { unreachableDatabase } from '../http/serve.ts';
@@ -216,17 +219,65 @@ describe('the file with a credential', () => {
     await waitFor('it is read', () => settings.get('acme') === 'key');
   });
 
-  it('counts as none when it is empty, a directory, or too large', async () => {
-    const [empty, large] = [path.join(directory, 'empty'), path.join(directory, 'large')];
-    await writeFile(empty, '\n');
-    await writeFile(large, 'x'.repeat(65_537));
-    await writeFile(path.join(directory, 'limit'), 'x'.repeat(65_536));
-    const settings = open({ secretFiles: { empty, large, directory, limit: path.join(directory, 'limit') } });
+  it('counts as none when it is empty or no credential, and the log says what is wrong with it', async () => {
+    const contents = {
+      limit: 'x'.repeat(65_536),
+      marked: '\uFEFFthe key\r\n',
+      empty: '\n',
+      large: 'x'.repeat(65_537),
+      huge: Buffer.alloc(10_000_000, 'x'),
+      binary: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff]),
+      nul: 'the\0key',
+    };
+    for (const [name, content] of Object.entries(contents)) await writeFile(path.join(directory, name), content);
+    // Reading it would wait for a writer that never comes.
+    await promisify(execFile)('mkfifo', [path.join(directory, 'pipe')]);
+    await mkdir(path.join(directory, 'folder'));
+    const names = [...Object.keys(contents), 'pipe', 'folder', 'missing'];
+    const { logger, lines } = createLogLines();
+
+    const settings = open(
+      { secretFiles: Object.fromEntries(names.map((name) => [name, path.join(directory, name)])) },
+      { logger },
+    );
 
     assert.deepEqual(
-      ['empty', 'large', 'directory', 'limit'].map((name) => settings.hasCredential(name)),
-      [false, false, false, true],
+      names.filter((name) => settings.hasCredential(name)),
+      ['limit', 'marked'],
     );
-    await chmod(empty, 0o600);
+    assert.equal(settings.get('marked'), 'the key');
+    const said = Object.fromEntries(lines.map(({ credentialName, problem, msg }) => [credentialName, problem ?? msg]));
+    assert.match(String(said['empty']), /missing or empty; it is used once it has one$/);
+    assert.equal(said['missing'], said['empty']);
+    assert.match(String(said['large']), /^it has 65537 bytes, and a credential at most 65536$/);
+    assert.match(String(said['huge']), /^it has 10000000 bytes/);
+    assert.equal(said['binary'], 'it is not text in UTF-8');
+    assert.equal(said['nul'], 'it has a NUL character');
+    assert.deepEqual([said['pipe'], said['folder']], ['it is not a file', 'it is not a file']);
+    assert.doesNotMatch(JSON.stringify(lines), /xxx|the.{1,6}key"/);
+  });
+
+  it('leaves the credential as it is while it contains none, and says so once', async () => {
+    const file = path.join(directory, 'key');
+    await writeFile(file, 'first');
+    const { logger, lines } = createLogLines();
+    const settings = open({ secretFiles: { acme: file } }, { logger, filesMs: 50 });
+    const errors = () => lines.filter(({ level }) => level === 50).map(({ msg }) => String(msg));
+
+    for (const [content, problem] of [
+      [Buffer.alloc(100_000, 'x'), 'it has 100000 bytes, and a credential at most 65536'],
+      [Buffer.from([0xff, 0xfe]), 'it is not text in UTF-8'],
+    ] as const) {
+      await writeFile(file, content);
+      await waitFor('it is reported', () => errors().some((text) => text.endsWith(problem)));
+      assert.match(errors().at(-1) ?? '', /cannot be used; the previous one stays in use: /);
+      assert.equal(settings.get('acme'), 'first');
+    }
+    await writeFile(file, 'second');
+    await waitFor('it is repaired', () => settings.get('acme') === 'second');
+    assert.equal(errors().length, 2);
+
+    await writeFile(file, '');
+    await waitFor('it is gone', () => settings.get('acme') === undefined);
   });
 });

@@ -52,7 +52,7 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
   'upload.send.url': address,
   'upload.reference': needed('what the provider calls the file', () => true),
   jobId: needed(
-    'a number, or a word of at most 200 letters, digits, and _ . : - that begins with a letter or digit',
+    'an integer below 2^53, or a word of at most 200 letters, digits, and _ . : - that begins with a letter or digit',
     (value) => jobIdOf(value) !== undefined,
   ),
   'poll.path': address,
@@ -80,7 +80,9 @@ const EXPECTED: Readonly<Record<string, Expected>> = {
 export function findUnmetExpectation(member: string, value: unknown, scope: HostScope): string | undefined {
   const expected = expectedAt(member);
   if (expected === undefined) return undefined;
-  const isMet = value === undefined ? expected.isOptional : expected.isMet(value, scope);
+  // Many providers write null for what they do not have.
+  const isNothing = value === undefined || (value === null && expected.isOptional);
+  const isMet = isNothing ? expected.isOptional : expected.isMet(value, scope);
   return isMet ? undefined : expected.words;
 }
 

@@ -20,15 +20,15 @@ const THREAD_HEAP_MB = 256;
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
   /** The names of the expressions. */
-  readonly expression: string;
+  readonly names: readonly string[];
   /** `TIMEOUT`, `DIED` (the thread), `FAILED`, or the library's own code. */
   readonly code: string;
   /** Not for logs: it may quote the data. */
   readonly detail: EvaluationError;
 
-  constructor(expression: string, detail: EvaluationError) {
-    super(`the expression ${expression} of the model file produced no value (${detail.code})`);
-    this.expression = expression;
+  constructor(names: readonly string[], detail: EvaluationError) {
+    super(`the expression ${names.join(', ')} of the model file produced no value (${detail.code})`);
+    this.names = names;
     this.code = detail.code;
     this.detail = detail;
   }
@@ -79,13 +79,16 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
       last = turn.catch(() => undefined);
       const answers = await turn.catch((error: unknown) => {
         const code = error instanceof ThreadEndedError && error.reason === 'timeout' ? 'TIMEOUT' : 'DIED';
-        throw new ExpressionError(given.map(([name]) => name).join(', '), { code });
+        throw new ExpressionError(
+          given.map(([name]) => name),
+          { code },
+        );
       });
       return {
         of(name) {
           const answer = answers[name];
           if (answer === undefined) return undefined;
-          if ('code' in answer) throw new ExpressionError(name, answer);
+          if ('code' in answer) throw new ExpressionError([name], answer);
           return answer.json === null ? undefined : (JSON.parse(answer.json) as unknown);
         },
       };

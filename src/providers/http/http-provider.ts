@@ -4,10 +4,10 @@
  * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
  * lists of states and reasons.
  */
-import { isSuccess } from '../answer-status.ts';
 import { createAccess } from './auth/access.ts';
 import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
+import { isSuccess } from '../answer-status.ts';
 import { consumptionOf, microUsdOf } from '../consumption.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
@@ -103,20 +103,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     { usage, cost }: Pick<HttpBinding, 'usage' | 'cost'>,
     context: ExpressionContext,
     within?: 'submit',
-  ) => {
-    const { taskId, upstream } = request;
-    return consumptionOf(await file.read(request, { usage, cost }, context, within), (member) =>
-      deps.logger.warn(
-        {
-          taskId,
-          protocol: 'http',
-          model: upstream.model,
-          place: within === undefined ? member : `${within}.${member}`,
-        },
-        'usage or cost of the provider cannot be used',
-      ),
-    );
-  };
+  ) => consumptionOf(await file.read(request, { usage, cost }, context, within));
 
   const doneWith = async (request: GenerationRequest, http: HttpBinding, context: ExpressionContext) => {
     const { outputs } = await file.read(request, { outputs: http.outputs }, context);
@@ -219,8 +206,9 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     if (http.jobId !== undefined) {
       return calls.submitJob(request, call, {
         ...exchange,
-        async jobId(document) {
-          const { jobId } = await file.read(request, { jobId: http.jobId }, { document, hookUrl });
+        async jobId(document, status) {
+          const context = { document, hookUrl, isTentative: !isSuccess(status) };
+          const { jobId } = await file.read(request, { jobId: http.jobId }, context);
           return jobIdOf(jobId);
         },
         consumption: (httpStatus, document, jobId) =>
@@ -253,7 +241,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     const { jobId, outputs } = http;
     const refused = await file.read(request, { refusal }, context, 'submit');
     if (reasonOf(refused.refusal) === undefined) return false;
-    const values = await file.read(request, { jobId, outputs }, context);
+    const values = await file.read(request, { jobId, outputs }, { ...context, isTentative: true });
     return jobId === undefined
       ? filesOf(values.outputs, request.upstream, request.input).length === 0
       : jobIdOf(values.jobId) === undefined;

@@ -1,9 +1,15 @@
 /**
  * Reads a model file's expressions for one request: provides what they may see, and turns an expression that fails
- * into a missing value, with a log line for the operator. Nothing that an expression sees gets into that line.
+ * into a missing value. The operator's log has a line for each that fails or gives something else than its position
+ * needs. No text that an expression sees gets into that line.
  */
+import { LRUCache } from 'lru-cache';
+import { findBinding } from './binding.ts';
 import type { FormPartBinding } from './binding.ts';
+import { findUnmetExpectation } from './expected-values.ts';
+import { describeValue } from './found-value.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { upstreamName } from '../../upstreams/upstream-caps.ts';
 import type { GenerationRequest } from '../provider.ts';
 import type { Workbench } from '../workbench.ts';
 import { ExpressionError, createExpressions } from './expressions.ts';
@@ -23,6 +29,8 @@ export interface ExpressionContext {
   readonly file?: Omit<MediaValue, 'base64' | 'dataUrl'>;
   /** Replaces the input, whose files have become references. */
   readonly input?: Readonly<Record<string, unknown>>;
+  /** Whether it is fine that an expression gives nothing of use: the response may be a refusal. Not seen by it. */
+  readonly isTentative?: boolean;
 }
 
 /** The value of each expression; undefined if it has none. */
@@ -68,19 +76,42 @@ export interface RequestValues {
   readonly form: readonly unknown[];
 }
 
+/** How many lines are remembered, so that a job that is polled for an hour has each of them once. */
+const MAX_NOTED = 2_000;
+
 export function createModelFile(logger: Logger, workbench?: Workbench): ModelFile {
   const expressions = createExpressions();
+  const noted = new LRUCache<string, true>({ max: MAX_NOTED });
 
-  const read: ModelFile['read'] = async (request, texts, { document, ...context }, within) => {
+  const log = (
+    { taskId, upstream }: GenerationRequest,
+    fields: Readonly<Record<string, string>>,
+    message: string,
+  ): void => {
+    const key = JSON.stringify([taskId, fields]);
+    if (noted.has(key)) return;
+    noted.set(key, true);
+    logger.warn(
+      { taskId, protocol: 'http', upstream: upstreamName(upstream), model: upstream.model, ...fields },
+      message,
+    );
+  };
+
+  const read: ModelFile['read'] = async (request, texts, { document, isTentative, ...context }, within) => {
     const { taskId, upstream } = request;
+    const scope = { baseUrl: upstream.baseUrl, hosts: findBinding(upstream)?.hosts };
+    const memberOf = (name: string): string => (within === undefined ? name : `${within}.${name}`);
     const note = (error: unknown): ExpressionError => {
       if (!(error instanceof ExpressionError)) throw error;
-      const { expression, code } = error;
-      logger.warn(
-        { taskId, protocol: 'http', model: upstream.model, place: expression, code },
-        'expression of the model file produced no value',
-      );
+      const member = error.names.map(memberOf).join(', ');
+      log(request, { member, code: error.code }, 'expression of the model file produced no value');
       return error;
+    };
+    const check = (member: string, value: unknown): void => {
+      const expected = isTentative === true ? undefined : findUnmetExpectation(member, value, scope);
+      if (expected === undefined) return;
+      const found = describeValue(value);
+      log(request, { member, expected, found }, 'expression of the model file gave an unusable value');
     };
     const names = Object.keys(texts) as (keyof typeof texts)[];
     const variables = { input: inputOf(request), ...context, model: upstream.model, taskId };
@@ -97,8 +128,10 @@ export function createModelFile(logger: Logger, workbench?: Workbench): ModelFil
       const result = resultOf(name);
       const error = result instanceof ExpressionError ? result.detail : undefined;
       const value = error === undefined ? result : undefined;
-      const member = within === undefined ? name : `${within}.${name}`;
-      if (texts[name] !== undefined) workbench?.onExpression({ member, document, value, error });
+      if (texts[name] === undefined) return value;
+      const member = memberOf(name);
+      if (error === undefined) check(member, value);
+      workbench?.onExpression({ member, document, value, error });
       return value;
     };
     return Object.fromEntries(names.map((name) => [name, valueOf(name)])) as Values<keyof typeof texts>;

@@ -17,6 +17,7 @@ import type { Address } from '../upstream-target.ts';
 import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
 import { FORM_PART_NAME } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
+import { describeValue } from './found-value.ts';
 import { createMediaInputs } from './media-inputs.ts';
 import type { MediaValue } from './media-inputs.ts';
 import { inputOf } from './model-file.ts';
@@ -114,7 +115,7 @@ export async function bindSubmit(
   const texts = { path: submit.path, body: submit.body, headers: submit.headers, form: submit.form };
   const parts = await file.readRequest(request, texts, context, 'submit');
   const address = addressOf(parts.address, scopeOf(request, http));
-  if (address === undefined) throw unbound('submit.path');
+  if (address === undefined) throw unbound('submit.path', parts.address);
   const headers = { ...http.headers, ...headersOf(parts.headers) };
   if (submit.form !== undefined) {
     const form = formPartsOf(submit.form, parts.form, (field) =>
@@ -172,7 +173,7 @@ async function sendFirst(uploading: Uploading): Promise<unknown> {
   const { path, body, headers, form } = upload;
   const values = await file.readRequest(request, { path, body, headers, form }, context, 'upload');
   const address = addressOf(values.address, scopeOf(request, http));
-  if (address === undefined) throw unbound('upload.path');
+  if (address === undefined) throw unbound('upload.path', values.address);
   if (body !== undefined && values.body === undefined) throw unbound('upload.body');
   const { status, json } = await send(uploading, {
     method: upload.method ?? 'POST',
@@ -200,7 +201,7 @@ async function sendNext(
   const texts = { url, headers, form };
   const values = await file.readRequest(request, texts, { ...context, document }, 'upload.send');
   const address = addressOf(values.address, scopeOf(request, http));
-  if (address === undefined) throw unbound('upload.send.url');
+  if (address === undefined) throw unbound('upload.send.url', values.address);
   const { status } = await send(uploading, {
     method: next.method ?? 'PUT',
     path: address,
@@ -278,8 +279,9 @@ function fieldOf(fieldPath: string): string {
 }
 
 /** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
-function unbound(member: string): ProviderRejection {
+function unbound(member: string, value?: unknown): ProviderRejection {
+  const found = value === undefined ? '' : `: it gives ${describeValue(value)}`;
   return new ProviderRejection('model_unavailable', {
-    note: `http.${member} of the model file gives no usable value for this input`,
+    note: `http.${member} of the model file gives no usable value for this input${found}`,
   });
 }

@@ -29,9 +29,9 @@ const MAX_PATH_LENGTH = 4_096;
 
 export type JobStateWord = (typeof STATES)[number];
 
-/** Some providers number their jobs. */
+/** Some providers number their jobs. A larger number was rounded when it was read, and is the id of another job. */
 export function jobIdOf(value: unknown): string | undefined {
-  return jobIdAt(typeof value === 'number' ? String(value) : value);
+  return jobIdAt(Number.isSafeInteger(value) ? String(value) : value);
 }
 
 export function reasonOf(value: unknown): FailureReason | undefined {

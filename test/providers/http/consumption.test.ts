@@ -56,7 +56,7 @@ describe('usage and cost of a submit without jobs', () => {
   });
 
   it('count as not reported if they are negative, absurd, or no numbers', async () => {
-    for (const usd of [-0.01, '-1', 'NaN', 'Infinity', 1e300, '100000.000001', true, [1], {}]) {
+    for (const usd of [-0.01, '-1', '-0', '1e3', 'abc', '', 'NaN', 'Infinity', 1e300, '100000.000001', true, [1], {}]) {
       assert.deepEqual(await consumed({ usd }), { kind: 'done' }, JSON.stringify(usd));
     }
     assert.deepEqual(await consumed({ usd: '100000' }), { kind: 'done', costMicroUsd: 100_000_000_000n });

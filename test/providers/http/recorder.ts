@@ -14,6 +14,7 @@ import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 import { httpProtocol } from '../../../src/providers/http/protocol.ts';
 import type { GenerationRequest, InputFile, Provider, SubmitCall } from '../../../src/providers/provider.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
+import type { Logger } from '../../../src/telemetry/log.ts';
 import { createSecretSource } from '../../../src/upstreams/secrets.ts';
 import { submitCall } from '../submit-call.ts';
 
@@ -78,18 +79,20 @@ export function bind(
     secret,
     input = { prompt: 'a boat' },
     media,
+    logger = silentLogger(),
   }: {
     readonly origin: string;
     readonly secret?: string;
     readonly input?: Readonly<Record<string, unknown>>;
     readonly media?: ReadonlyMap<string, InputFile>;
+    readonly logger?: Logger;
   },
 ): BoundProvider {
-  const upstream = { protocol: 'http', baseUrl: `${origin}/v1`, secret: 'main', model: 'some/model', http };
+  const upstream = { id: 'acme', protocol: 'http', baseUrl: `${origin}/v1`, secret: 'main', model: 'some/model', http };
   assert.deepEqual(httpProtocol.problemsOf?.(upstream), []);
   assert.notEqual(findBinding(upstream), undefined);
   const secrets = createSecretSource({ MAIN: secret ?? 'the-key' });
-  const provider = createHttpProvider({ secrets, logger: silentLogger() }).boundTo?.(upstream, 'image');
+  const provider = createHttpProvider({ secrets, logger }).boundTo?.(upstream, 'image');
   assert.ok(provider !== undefined);
   const taskId = 'tk-svc-00000000000000000000000001';
   return { provider, request: { taskId, upstream, input, ...(media === undefined ? {} : { media }) } };

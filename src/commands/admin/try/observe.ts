@@ -251,6 +251,9 @@ function findPart(
   return kind === undefined ? undefined : `${within}.form.${index}.${kind}`;
 }
 
+/** Those that the rest of a recorded response shows. */
+const SHOWN_FAULTS: readonly string[] = ['NOT_JSON', 'EMPTY', 'REDIRECTED'];
+
 function recordedResponse(raw: RawAnswer, answer: ExchangeAnswer, mask: CredentialMask): RecordedResponse {
   const { status, json, file, bodyFault } = answer;
   const headers = Object.entries(raw.headers).flatMap(([name, value]) =>
@@ -262,7 +265,7 @@ function recordedResponse(raw: RawAnswer, answer: ExchangeAnswer, mask: Credenti
     ...(file === undefined ? {} : { fileBytes: file.byteLength }),
     ...(json === undefined ? {} : { body: mask.json(json) }),
     ...(json !== undefined || raw.body.length === 0 ? {} : { text: mask.text(raw.body.toString('utf8')) }),
-    ...(bodyFault === undefined || bodyFault === 'NOT_JSON' ? {} : { fault: bodyFault }),
+    ...(bodyFault === undefined || SHOWN_FAULTS.includes(bodyFault) ? {} : { fault: bodyFault }),
   };
 }
 
