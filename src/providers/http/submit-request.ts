@@ -6,15 +6,14 @@ import { createReadStream } from 'node:fs';
 import { createForm } from '../form.ts';
 import type { FormPart } from '../form.ts';
 import { assertMediaFit, withValues } from '../inline-media.ts';
-import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, InputFile, SubmitCall } from '../provider.ts';
 import { jsonBody } from '../request-body.ts';
 import type { RequestBody } from '../request-body.ts';
-import type { ExchangeAnswer } from '../http-exchange.ts';
-import type { JobExchange, UpstreamCalls } from '../upstream-calls.ts';
+import type { UpstreamCalls } from '../upstream-calls.ts';
 import type { Address } from '../upstream-target.ts';
-import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
+import { DEFAULT_RETRY_AFTER_MS, reasonOfStatus } from '../answer-status.ts';
+import { queryAhead, sendAhead } from './ahead-of-submit.ts';
 import { FORM_PART_NAME } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
 import { describeValue } from './found-value.ts';
@@ -30,9 +29,6 @@ export interface BoundRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly content: RequestBody;
 }
-
-/** Statuses of an upload that say something about the file or about us, as those of a submit do. */
-const REJECTED_UPLOADS: readonly number[] = [400, 402, 403, 404, 405, 410, 411, 413, 415, 422, 451];
 
 /** Those that say the same of the file wherever it goes. Any other of a storage host may be about a form that expired. */
 const REJECTED_FILES: readonly number[] = [413, 415, 422];
@@ -169,21 +165,20 @@ async function uploadFile(uploading: Uploading): Promise<unknown> {
 
 /** @returns the JSON of the response. @throws {ProviderRejection} */
 async function sendFirst(uploading: Uploading): Promise<unknown> {
-  const { request, upload, file, http, context, contentOf } = uploading;
+  const { request, upload, call, file, calls, http, context, contentOf } = uploading;
   const { path, body, headers, form } = upload;
   const values = await file.readRequest(request, { path, body, headers, form }, context, 'upload');
   const address = addressOf(values.address, scopeOf(request, http));
   if (address === undefined) throw unbound('upload.path', values.address);
   if (body !== undefined && values.body === undefined) throw unbound('upload.body');
-  const { status, json } = await send(uploading, {
+  const exchange = {
     method: upload.method ?? 'POST',
     path: address,
     headers: { ...http.headers, ...headersOf(values.headers) },
     content: body === undefined ? await contentOf(form, values) : jsonBody(values.body),
     isBodyOptional: false,
-  });
-  if (status < 400) return json;
-  throw new ProviderRejection(reasonOfStatus(status), { note: `upload rejected with ${status}` });
+  };
+  return sendAhead('upload', request, { calls, call }, exchange);
 }
 
 /**
@@ -196,37 +191,22 @@ async function sendNext(
   next: NonNullable<UploadBinding['send']>,
   document: unknown,
 ): Promise<number | undefined> {
-  const { request, file, http, context, contentOf } = uploading;
+  const { request, call, file, calls, http, context, contentOf } = uploading;
   const { url, headers, form } = next;
   const texts = { url, headers, form };
   const values = await file.readRequest(request, texts, { ...context, document }, 'upload.send');
   const address = addressOf(values.address, scopeOf(request, http));
   if (address === undefined) throw unbound('upload.send.url', values.address);
-  const { status } = await send(uploading, {
+  const exchange = {
     method: next.method ?? 'PUT',
     path: address,
     headers: headersOf(values.headers),
     content: await contentOf(form, values),
     isBodyOptional: true,
     isAnonymous: next.receivesCredential === false,
-  });
+  };
+  const { status } = await queryAhead('upload', request, { calls, call }, exchange);
   return status < 400 ? undefined : status;
-}
-
-/** @returns a success, or one of the statuses of a rejected upload. @throws {ProviderRejection} */
-async function send(
-  { request, call, calls }: Uploading,
-  exchange: Omit<JobExchange, 'definiteStatuses'>,
-): Promise<ExchangeAnswer> {
-  return calls.query(request, call, { ...exchange, definiteStatuses: REJECTED_UPLOADS }).catch((error: unknown) => {
-    if (!(error instanceof ProviderUnreachable)) throw error;
-    const { status, retryAfterMs } = error;
-    throw new ProviderRejection('provider_unavailable', {
-      retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
-      condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
-      note: `a file could not be uploaded: ${error.message}`,
-    });
-  });
 }
 
 /** Nothing about our credential or the model: the storage host is another service, or was sent an expired form. */
@@ -279,7 +259,7 @@ function fieldOf(fieldPath: string): string {
 }
 
 /** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
-function unbound(member: string, value?: unknown): ProviderRejection {
+export function unbound(member: string, value?: unknown): ProviderRejection {
   const found = value === undefined ? '' : `: it gives ${describeValue(value)}`;
   return new ProviderRejection('model_unavailable', {
     note: `http.${member} of the model file gives no usable value for this input${found}`,

@@ -1,0 +1,56 @@
+/** A request that goes ahead of a submit: whatever fails here, no work was accepted. */
+import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
+import type { ExchangeAnswer } from '../http-exchange.ts';
+import { ProviderUnreachable } from '../provider-unknown.ts';
+import { ProviderRejection } from '../provider.ts';
+import type { GenerationRequest, SubmitCall } from '../provider.ts';
+import type { JobExchange, UpstreamCalls } from '../upstream-calls.ts';
+
+/** Statuses that say something about the input or about us, as those of a submit do. */
+const REJECTIONS: readonly number[] = [400, 402, 403, 404, 405, 410, 411, 413, 415, 422, 451];
+
+type Member = 'preflight' | 'upload';
+
+interface Ahead {
+  readonly calls: UpstreamCalls;
+  readonly call: SubmitCall;
+}
+
+/**
+ * @param member of the binding that describes the request.
+ * @returns the JSON of the response.
+ * @throws {ProviderRejection}
+ */
+export async function sendAhead(
+  member: Member,
+  request: GenerationRequest,
+  ahead: Ahead,
+  exchange: Omit<JobExchange, 'definiteStatuses'>,
+): Promise<unknown> {
+  const { status, json } = await queryAhead(member, request, ahead, exchange);
+  if (status < 400) return json;
+  throw new ProviderRejection(reasonOfStatus(status), { note: `${member} rejected with ${status}` });
+}
+
+/**
+ * The same, where a rejection says something else than that of a submit.
+ *
+ * @returns a success, or a status that rejects.
+ * @throws {ProviderRejection} there was no such response.
+ */
+export async function queryAhead(
+  member: Member,
+  request: GenerationRequest,
+  { calls, call }: Ahead,
+  exchange: Omit<JobExchange, 'definiteStatuses'>,
+): Promise<ExchangeAnswer> {
+  return calls.query(request, call, { ...exchange, definiteStatuses: REJECTIONS }).catch((error: unknown) => {
+    if (!(error instanceof ProviderUnreachable)) throw error;
+    const { status, retryAfterMs } = error;
+    throw new ProviderRejection('provider_unavailable', {
+      retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
+      condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
+      note: `${member} failed: ${error.message}`,
+    });
+  });
+}
