@@ -11,6 +11,7 @@ import type { LiveCatalogue, LiveProviderSettings } from '../../src/catalogue/li
 import { createModelReader, loadModels } from '../../src/catalogue/load-models.ts';
 import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import { packageFile } from '../../src/config/package-root.ts';
+import { findBinding } from '../../src/providers/http/binding.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -335,5 +336,22 @@ describe('the providers that come with Darkroom', () => {
     assert.ok(offered.models.length < definitions.length);
     for (const { missing, provider } of offered.providers()) assert.notEqual(missing, undefined, provider.name);
     assert.equal((await loadModels([packageFile('models')], PROTOCOLS)).length, offered.models.length);
+  });
+
+  it('know what finished work costs, unless the server is one of our own', async () => {
+    const { providers, definitions } = createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
+    const ownServers = new Set(providers.filter(({ isSelfHosted }) => isSelfHosted === true).map(({ name }) => name));
+    const unknown = definitions.flatMap((model) => {
+      if (model.modality === 'text') return [];
+      const upstreams = Object.values(model.routes).flatMap((route) => route.upstreams);
+      const isKnown = upstreams.every((upstream) => {
+        const http = findBinding(upstream);
+        const isReported = http?.cost !== undefined || http?.submit.cost !== undefined;
+        return upstream.provider === undefined || ownServers.has(upstream.provider) || isReported || upstream.cost;
+      });
+      return isKnown ? [] : [model.name];
+    });
+    // It is charged in tokens of sound, and does not report them.
+    assert.deepEqual(unknown, ['openai/gpt-4o-mini-tts']);
   });
 });
