@@ -16,6 +16,9 @@ import { retryAfterMsOfBody, retryAfterMsOfHeaders } from './retry-hints.ts';
 /** The maximum size of a file that is the response itself, the same as of one that is downloaded. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
 
+/** How much of a body that is declared as text is looked at: as much as browsers do (WHATWG MIME Sniffing). */
+const SNIFFED_BYTES = 1445;
+
 /** The request to send, and its limits. */
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -49,7 +52,7 @@ export interface ExchangeAnswer {
   /** How long the provider asks us to wait, by a header or by the JSON; at most 10 min. */
   readonly retryAfterMs: number | undefined;
   readonly json: unknown;
-  /** The body of a successful response that should be a file, if it is one: text and JSON are not. */
+  /** The body of a successful response that should be a file, if it is one: text and JSON are none. */
   readonly file?: ReceivedFile;
   readonly bodyFault?: string;
 }
@@ -112,6 +115,10 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       settle(fault, wasSent);
     };
     const onAbort = (): void => stop('ABORTED');
+    const openFile = (fileTo: string): FileWriter => {
+      file = createFileWriter(fileTo, running, () => stop('FILE_NOT_WRITTEN'));
+      return file;
+    };
     const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => stop('TIMEOUT'), request.timeoutMs);
     request.signal.addEventListener('abort', onAbort);
 
@@ -135,11 +142,13 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
         head(statusCode, headers) {
           head = { status: statusCode, headers };
           if (request.fileTo !== undefined && statusCode < 300 && !isText(headers['content-type'])) {
-            file = createFileWriter(request.fileTo, running, () => stop('FILE_NOT_WRITTEN'));
+            openFile(request.fileTo);
           }
           if (Number(headers['content-length'] ?? 0) > maxBytesOf(request, file)) stop('BODY_TOO_LARGE');
         },
         data(chunk) {
+          const isExpected = request.fileTo !== undefined && file === undefined && (head?.status ?? 0) < 300;
+          if (isExpected && isFile(received.length, chunk)) openFile(request.fileTo).write(received.take());
           const length = file?.byteLength ?? received.length;
           if (length + chunk.length > maxBytesOf(request, file)) return stop('BODY_TOO_LARGE');
           if (file !== undefined) return file.write(chunk);
@@ -177,6 +186,16 @@ function maxBytesOf(request: ExchangeRequest, file: FileWriter | undefined): num
 /** If success is a file, text or JSON is something else, from a gateway or an error handler. */
 function isText(contentType: string | readonly string[] | undefined): boolean {
   return /^\s*(text\/|application\/(problem\+)?json)/i.test(String(contentType ?? ''));
+}
+
+/**
+ * Whether a body that is declared as text is a file: some servers declare none of their types, and the default of their
+ * library is a text. No text has a NUL, and the media types all have one at their beginning.
+ *
+ * @param before how much was received before this piece, without one.
+ */
+function isFile(before: number, chunk: Buffer): boolean {
+  return before < SNIFFED_BYTES && chunk.subarray(0, SNIFFED_BYTES - before).includes(0);
 }
 
 function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {

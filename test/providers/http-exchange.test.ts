@@ -160,6 +160,29 @@ describe('an HTTP request to a provider', { timeout: 180_000 }, () => {
     assert.deepEqual([page.file, page.bodyFault], [undefined, 'NOT_JSON']);
   });
 
+  it('returns a file that its server declares as text, in whatever pieces it arrives', async () => {
+    const sound = Buffer.concat([Buffer.from('RIFF'), Buffer.from([0x24, 0x10, 0, 0]), Buffer.alloc(9_000, 'WAVE')]);
+    for (const pieces of [[sound], [sound.subarray(0, 3), sound.subarray(3)], [...sound].map((byte) => [byte])]) {
+      const answer = await ask(
+        (_request, response) => {
+          response.setHeader('content-type', 'text/html; charset=utf-8');
+          for (const piece of pieces) response.write(Buffer.from(piece));
+          response.end();
+        },
+        { fileTo, maxBytes: 1_000 },
+      );
+      assert.deepEqual(await readFile(answer.file?.path ?? assert.fail('no file')), sound);
+    }
+
+    const long = await ask(
+      (_request, response) => response.setHeader('content-type', 'text/html').end(`${'<p>'.repeat(500)}\0`),
+      { fileTo, maxBytes: 10_000 },
+    );
+    assert.deepEqual([long.file, long.bodyFault], [undefined, 'NOT_JSON']);
+    const failed = await ask((_request, response) => response.writeHead(500).end(sound), { fileTo, maxBytes: 10_000 });
+    assert.deepEqual([failed.file, failed.bodyFault], [undefined, 'NOT_JSON']);
+  });
+
   it('reads nothing of a body whose Content-Length is above the limit', async () => {
     const answer = await ask((_request, response) => {
       response.writeHead(429, { 'retry-after': '9', 'content-length': 3e12 }).write('{');
