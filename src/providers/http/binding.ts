@@ -4,7 +4,7 @@
  * complete ones. A file with an expression that cannot be parsed is rejected, so that no task fails because of it.
  *
  * What an expression sees:
- * - in `submit`: the input, with the binding's `parameters` over it, as the document;
+ * - in `submit` and `preflight.path`: the input, with the binding's `parameters` over it, as the document;
  * - in `result.path`: the last poll's answer; everywhere else: the provider's JSON as the document;
  * - the input as `$input`, and in `submit` and `upload` its files as `$media`;
  * - `$model`, `$taskId`, `$jobId` (once there is one), `$httpStatus` (of a response), and in `submit` `$hookUrl`,
@@ -133,6 +133,23 @@ export const HttpBindingSchema = Type.Object(
         ),
       },
       { additionalProperties: false },
+    ),
+    preflight: Type.Optional(
+      Type.Object(
+        {
+          path: Path,
+          refusal: expression(
+            'Of its answer: `false`, and the input is submitted; or the reason why not, one of the closed list. ' +
+              'Anything else counts as `model_unavailable`.',
+          ),
+        },
+        {
+          additionalProperties: false,
+          description:
+            'Fetched with GET before each submit, for a server that would ignore what it does not have: the voice of ' +
+            'an input, for example.',
+        },
+      ),
     ),
     media: Type.Optional(
       Type.Record(

@@ -39,6 +39,8 @@ const fields = optional('an object', (value) => typeof value === 'object' && val
 
 /** By the position in the binding. The body of a poll or a cancel and the values of a form may be anything. */
 const EXPECTED: Readonly<Record<string, Expected>> = {
+  'preflight.path': address,
+  'preflight.refusal': needed(`false, ${listed(REASONS)}`, (value) => value === false || reasonOf(value) !== undefined),
   'submit.path': address,
   'submit.body': body,
   'submit.refusal': reason,

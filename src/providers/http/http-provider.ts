@@ -16,6 +16,7 @@ import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
 import { urlOf } from '../upstream-target.ts';
 import { createModelFile } from './model-file.ts';
+import { passPreflight } from './preflight.ts';
 import type { ExpressionContext } from './model-file.ts';
 import { bindSubmit, fieldsWithFiles, scopeOf, uploadFiles } from './submit-request.ts';
 import { submitReads } from './validate-binding.ts';
@@ -181,6 +182,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   const submit: Provider['submit'] = async (request, call) => {
     const http = bindingOf(request);
+    await passPreflight(request, http, call, { file, calls });
     const exchange: SubmitExchange = {
       method: http.submit.method ?? 'POST',
       ...(await bindSubmit(request, http, call, { file, calls })),

@@ -6,14 +6,13 @@ import { createReadStream } from 'node:fs';
 import { createForm } from '../form.ts';
 import type { FormPart } from '../form.ts';
 import { assertMediaFit, withValues } from '../inline-media.ts';
-import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, InputFile, SubmitCall } from '../provider.ts';
 import { jsonBody } from '../request-body.ts';
 import type { RequestBody } from '../request-body.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
 import type { Address } from '../upstream-target.ts';
-import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
+import { sendAhead } from './ahead-of-submit.ts';
 import { FORM_PART_NAME } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
 import { createMediaInputs } from './media-inputs.ts';
@@ -28,9 +27,6 @@ export interface BoundRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly content: RequestBody;
 }
-
-/** Statuses of an upload that say something about the file or about us, as those of a submit do. */
-const REJECTED_UPLOADS: readonly number[] = [400, 402, 403, 404, 405, 410, 411, 413, 415, 422, 451];
 
 const PART_NAME = new RegExp(FORM_PART_NAME);
 
@@ -145,13 +141,18 @@ async function uploadFile(
   const path = addressOf(first.address, scope);
   if (path === undefined) throw unbound('upload.path');
   if (upload.body !== undefined && first.body === undefined) throw unbound('upload.body');
-  const document = await send(request, calls, call, {
-    method: upload.method ?? 'POST',
-    path,
-    headers: { ...http.headers, ...headersOf(first.headers) },
-    content: upload.body === undefined ? await fileContent(upload.form, first) : jsonBody(first.body),
-    isBodyOptional: false,
-  });
+  const document = await sendAhead(
+    'upload',
+    request,
+    { calls, call },
+    {
+      method: upload.method ?? 'POST',
+      path,
+      headers: { ...http.headers, ...headersOf(first.headers) },
+      content: upload.body === undefined ? await fileContent(upload.form, first) : jsonBody(first.body),
+      isBodyOptional: false,
+    },
+  );
 
   if (upload.send !== undefined) {
     const { send: next } = upload;
@@ -163,39 +164,22 @@ async function uploadFile(
     );
     const url = addressOf(second.address, scope);
     if (url === undefined) throw unbound('upload.send.url');
-    await send(request, calls, call, {
-      method: next.method ?? 'PUT',
-      path: url,
-      headers: headersOf(second.headers),
-      content: await fileContent(next.form, second),
-      isBodyOptional: true,
-    });
+    await sendAhead(
+      'upload',
+      request,
+      { calls, call },
+      {
+        method: next.method ?? 'PUT',
+        path: url,
+        headers: headersOf(second.headers),
+        content: await fileContent(next.form, second),
+        isBodyOptional: true,
+      },
+    );
   }
   const { reference } = await file.read(request, { reference: upload.reference }, { ...context, document }, 'upload');
   if (reference === undefined) throw unbound('upload.reference');
   return reference;
-}
-
-/** @returns the JSON of the response. @throws {ProviderRejection} */
-async function send(
-  request: GenerationRequest,
-  calls: UpstreamCalls,
-  call: SubmitCall,
-  exchange: Omit<Parameters<UpstreamCalls['query']>[2], 'definiteStatuses'>,
-): Promise<unknown> {
-  const answer = await calls
-    .query(request, call, { ...exchange, definiteStatuses: REJECTED_UPLOADS })
-    .catch((error: unknown) => {
-      if (!(error instanceof ProviderUnreachable)) throw error;
-      const { status, retryAfterMs } = error;
-      throw new ProviderRejection('provider_unavailable', {
-        retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
-        condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
-        note: `a file could not be uploaded: ${error.message}`,
-      });
-    });
-  if (answer.status < 400) return answer.json;
-  throw new ProviderRejection(reasonOfStatus(answer.status), { note: `upload rejected with ${answer.status}` });
 }
 
 function formPartsOf(
@@ -241,7 +225,7 @@ function fieldOf(fieldPath: string): string {
 }
 
 /** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
-function unbound(member: string): ProviderRejection {
+export function unbound(member: string): ProviderRejection {
   return new ProviderRejection('model_unavailable', {
     note: `http.${member} of the model file gives no usable value for this input`,
   });

@@ -160,8 +160,10 @@ function findCallProblem(binding: HttpBinding): string | undefined {
 
 /** Every expression of a binding with its position; undefined where a file has none. */
 export function expressionsOf(binding: HttpBinding): readonly (readonly [string, string | undefined])[] {
-  const { submit, upload, jobId, poll, result, outputs, usage, cost, reason, unbilled, cancel } = binding;
+  const { preflight, submit, upload, jobId, poll, result, outputs, usage, cost, reason, unbilled, cancel } = binding;
   return [
+    ['preflight.path', preflight?.path],
+    ['preflight.refusal', preflight?.refusal],
     ['submit.path', submit.path],
     ['submit.body', submit.body],
     ...headersOf('submit.headers', submit.headers),
