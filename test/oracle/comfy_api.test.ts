@@ -42,7 +42,7 @@ const output = (name: string, url: string): object => ({
 });
 
 describe('the mapping of Comfy API v2', () => {
-  it('submits the workflow with the id of the task as its key', async () => {
+  it('submits the workflow', async () => {
     await withRecorder(answering({ ...job('queued'), status: 201 }), async ({ origin, requests }) => {
       await withScratch(async ({ call: submit }) => {
         const { provider, requestFor } = mapped(COMFY.model, origin);
@@ -57,7 +57,8 @@ describe('the mapping of Comfy API v2', () => {
         assert.deepEqual(headers, {
           authorization: 'Bearer the-key',
           'content-type': 'application/json',
-          'idempotency-key': request.taskId,
+          // A proxy that cannot reach its ComfyUI answers 503, and then rejects the key for good.
+          'idempotency-key': undefined,
         });
         const { workflow } = body as { workflow: Record<string, { class_type: string; inputs: object }> };
         assert.deepEqual(Object.keys(body as object), ['workflow']);
@@ -96,9 +97,13 @@ describe('the mapping of Comfy API v2', () => {
 
   it('fails with the job', async () => {
     const failed = { code: 'node_execution_error', message: 'out of memory' };
-    for (const answer of [job('failed', { error: failed }), job('canceled'), job('expired'), error(404, 'not_found')]) {
+    for (const answer of [job('failed', { error: failed }), job('canceled'), error(404, 'not_found')]) {
       assert.deepEqual(await polled(COMFY, ID, answer), { failed: 'provider_error' });
     }
+  });
+
+  it('looks again at a job that is said to be gone, as the proxy also says of one that is just ending', async () => {
+    await assert.rejects(polled(COMFY, ID, job('expired')), { name: 'ProviderUnreachable', code: 'NO_STATE' });
   });
 
   it('takes an error for a rejection', async () => {
@@ -123,6 +128,8 @@ describe('the mapping of Comfy API v2', () => {
       }),
       'cancelled',
     );
+    // The proxy, once its ComfyUI has removed a job that waited.
+    assert.equal(await cancelled(COMFY, ID, job('expired')), 'cancelled');
     assert.equal(await cancelled(COMFY, ID, job('succeeded')), 'too_late');
   });
 });
