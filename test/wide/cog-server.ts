@@ -2,17 +2,15 @@
  * Cog's own server with a small model of ours: the same as in every container that Cog builds, from its package. No
  * container is needed for it.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { packageFile } from '../../src/config/package-root.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
+import { startServerProcess } from './server-process.ts';
 
 const COG = { name: 'cog', version: '0.23.1' };
-const START_TIMEOUT_MS = 90_000;
 
 /** Why it cannot run here, for the `skip` of a test; false if it can. */
 export function whyNoCog(): string | false {
@@ -35,7 +33,15 @@ export async function startCogServer(): Promise<CogServer> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cog-'));
   const runs = path.join(directory, 'runs.log');
   const port = await reservePort();
-  const server = spawn(python, ['-m', 'cog.server.http', '--host', '127.0.0.1'], {
+  const url = `http://127.0.0.1:${port}`;
+  const health = async (): Promise<string> => {
+    const answer = await fetch(`${url}/health-check`).catch(() => undefined);
+    return answer === undefined ? 'STARTING' : ((await answer.json()) as { status: string }).status;
+  };
+  const server = await startServerProcess({
+    name: 'the server of Cog',
+    command: python,
+    args: ['-m', 'cog.server.http', '--host', '127.0.0.1'],
     cwd: packageFile('test/wide/cog-model'),
     env: {
       // It starts its worker as `python`.
@@ -46,31 +52,19 @@ export async function startCogServer(): Promise<CogServer> {
       PYTHONDONTWRITEBYTECODE: '1',
       TMPDIR: directory,
     },
-    stdio: ['ignore', 'ignore', 'ignore'],
-  });
-  const exited = once(server, 'exit');
-  const url = `http://127.0.0.1:${port}`;
-  const health = async (): Promise<string> => {
-    const answer = await fetch(`${url}/health-check`).catch(() => undefined);
-    return answer === undefined ? 'STARTING' : ((await answer.json()) as { status: string }).status;
-  };
-  const stop = async (): Promise<void> => {
-    server.kill('SIGINT');
-    await exited;
+    endSignal: 'SIGINT',
+    isReady: async () => (await health()) === 'READY',
+  }).catch(async (error: unknown) => {
     await rm(directory, { recursive: true, force: true });
-  };
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while ((await health()) !== 'READY') {
-    if (server.exitCode !== null || Date.now() > deadline) {
-      await stop();
-      throw new Error('the server of Cog did not start');
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    throw error;
+  });
   return {
     url,
     health,
-    stop,
+    async stop() {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
     async readRuns() {
       const text = await readFile(runs, 'utf8').catch(() => '');
       return text
