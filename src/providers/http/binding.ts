@@ -1,6 +1,6 @@
 /**
  * The form in which a model file describes a job API that no adapter of ours knows: what to send, and how to read the
- * responses. Everything that depends on the task or on a response is a JSONata expression; docs/examples has two
+ * responses. Everything that depends on the task or on a response is a JSONata expression; docs/examples has
  * complete ones. A file with an expression that cannot be parsed is rejected, so that no task fails because of it.
  *
  * What an expression sees:
