@@ -129,7 +129,7 @@ const ENTRIES = new WeakMap<ModelDefinition, Entry>();
 
 /**
  * @param now milliseconds since 1970: models retire by it.
- * @throws {Error} an input schema does not compile, or two models have one name.
+ * @throws {Error} two models have one name.
  */
 export function createCatalogue(definitions: readonly CatalogueModel[], now: () => number = Date.now): Catalogue {
   const entries = new Map<string, Entry>();
@@ -189,13 +189,14 @@ export function createCatalogue(definitions: readonly CatalogueModel[], now: () 
 
 function entryOf(definition: ModelDefinition): Entry {
   const { inputSchema, pricing } = definition;
-  // Only estimates need these two, and compiling takes a moment.
+  // Compiling takes a moment, most models have no request for a long time, and only estimates need the last two.
+  let check: FindViolation | undefined;
   let checkAll: FindViolations | undefined;
   let checkPriced: Check | undefined;
   return {
     definition,
     hash: definitionHash(definition),
-    checkInput: compileViolation(inputSchema, 'invalid input'),
+    checkInput: (input) => (check ??= compileViolation(inputSchema, 'invalid input'))(input),
     checkInputAll: (input) => (checkAll ??= compileViolations(inputSchema, 'invalid input'))(input),
     hasPrice: (input) =>
       (checkPriced ??= compileCheck(schemaOf(pricedFields(pricing), inputSchema), 'invalid input'))(input) ===

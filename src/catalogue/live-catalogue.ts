@@ -77,7 +77,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   } = options;
   const read = createModelReader(protocols);
   let texts = await readModelTexts(directories);
-  const first = read(texts);
+  const first = await read(texts);
   throwProblems(first.problems);
   let known = first;
   const offer = createOffer(settings);
@@ -117,7 +117,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
 
   async function adopt(next: ModelTexts): Promise<void> {
     const before = known;
-    known = read(next);
+    known = await read(next);
     const { problems } = known;
     try {
       await offerKnown('the model files', problems.length === 0);

@@ -3,6 +3,7 @@
  * here, so that no model lacks a price for an input it accepts.
  */
 import path from 'node:path';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
@@ -40,8 +41,17 @@ export interface ReadModels {
   readonly problems: readonly ModelFileError[];
 }
 
-/** Parses the contents of model files. For content that it has parsed before, it returns the same definition object. */
-export type ModelReader = (texts: ModelTexts) => ReadModels;
+/**
+ * Parses the contents of model files, one read after the other. For content that it has parsed before, it returns the
+ * same definition object.
+ */
+export type ModelReader = (texts: ModelTexts) => Promise<ReadModels>;
+
+/**
+ * For how long to work before everything else in the process has its turn: the schema of one model takes some
+ * milliseconds to compile, and a catalogue may have thousands.
+ */
+const TURN_MS = 50;
 
 /**
  * Reads every model file of the directories, in the order of their names. Models of providers that need a setting are
@@ -53,7 +63,7 @@ export async function loadModels(
   directories: readonly string[],
   protocols: readonly Protocol[],
 ): Promise<readonly CatalogueModel[]> {
-  const read = createModelReader(protocols)(await readModelTexts(directories));
+  const read = await createModelReader(protocols)(await readModelTexts(directories));
   throwProblems(read.problems);
   return createOffer(NO_SETTINGS)(read);
 }
@@ -65,34 +75,46 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
   let known = new Map<string, Reading>();
   /** The result of the last read, by file. */
   let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
-  return (texts) => {
-    const before = known;
-    known = new Map();
+  return async (texts) => {
+    const now: typeof known = new Map();
+    const takeTurns = createTurns();
     const providers = readProviders(texts);
     const files = new Map<string, CatalogueModel>();
     const problems: ModelFileError[] = [...providers.problems];
     for (const [file, text] of texts) {
       if (isProviderFile(file)) continue;
+      await takeTurns();
       if (text instanceof ModelFileError) {
         problems.push(text);
         for (const [previous, model] of accepted) if (isIn(previous, file)) files.set(previous, model);
         continue;
       }
-      const earlier = before.get(file);
+      const earlier = known.get(file);
       const isKnown = earlier?.text === text && earlier.providers === providers.byName;
       const reading = isKnown ? earlier : readModel(file, text, providers.byName, check, earlier);
-      known.set(file, reading);
+      now.set(file, reading);
       problems.push(...reading.problems);
       const given = reading.model ?? accepted.get(file);
       if (given !== undefined) files.set(file, given);
     }
     const between = revertConflicts(files, accepted);
     accepted = files;
+    known = now;
     return {
       definitions: [...files.values()],
       providers: [...providers.byName.values()],
       problems: [...problems, ...between],
     };
+  };
+}
+
+/** @returns waits for the others in the process if it is their turn. */
+function createTurns(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < TURN_MS) return;
+    await immediate();
+    since = performance.now();
   };
 }
 

@@ -125,9 +125,18 @@ export async function readModelText(file: string): Promise<string | ModelFileErr
     if (found.size > MAX_FILE_BYTES) {
       return new ModelFileError(file, `it has ${found.size} bytes, and a model file at most ${MAX_FILE_BYTES}`);
     }
-    return (await readFile(file, 'utf8')).replace(/^\uFEFF/, '');
+    return parseText(file, await readFile(file));
   } catch (error) {
     return unreadable(file, error);
+  }
+}
+
+/** Without a byte order mark. What is not UTF-8 would become other characters, in an expression too. */
+function parseText(file: string, content: Buffer): string | ModelFileError {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch (error) {
+    return new ModelFileError(file, 'it is not text in UTF-8', { cause: error });
   }
 }
 

@@ -204,7 +204,7 @@ describe("an operator's model file", () => {
     await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
     await writeFile(path.join(directory, 'c.json'), JSON.stringify(definition()));
 
-    const { problems } = createModelReader(PROTOCOLS)(await readModelTexts([directory]));
+    const { problems } = await createModelReader(PROTOCOLS)(await readModelTexts([directory]));
 
     assert.deepEqual(
       problems.map(({ file, problem }) => [path.basename(file), problem.split(':')[0]]),
@@ -214,6 +214,33 @@ describe("an operator's model file", () => {
         ['b.json', 'replacement'],
       ],
     );
+  });
+
+  it('is rejected when it is not UTF-8', async () => {
+    await writeFile(path.join(directory, 'own.json'), Buffer.from(JSON.stringify(definition()), 'utf16le'));
+    await assert.rejects(loadModels([directory], PROTOCOLS), /own\.json: (it is not text in UTF-8|line 1, column 2)/);
+    const latin = JSON.stringify(definition({ description: 'Für Tests.' }));
+    await writeFile(path.join(directory, 'own.json'), Buffer.from(latin, 'latin1'));
+    await assert.rejects(loadModels([directory], PROTOCOLS), /own\.json: it is not text in UTF-8$/);
+  });
+
+  it('leaves turns to everything else in the process, however many there are', async () => {
+    const texts = new Map<string, string>();
+    for (let index = 0; index < 1_000; index++) {
+      texts.set(`${index}.json`, JSON.stringify(definition({ name: `acme/images-${index}` })));
+    }
+    let turns = 0;
+    const clock = setInterval(() => (turns += 1), 1);
+    const since = performance.now();
+
+    const { definitions, problems } = await createModelReader(PROTOCOLS)(texts);
+    const catalogue = createCatalogue(definitions);
+
+    clearInterval(clock);
+    assert.deepEqual([definitions.length, problems], [1_000, []]);
+    assert.equal(catalogue.resolve('acme/images-999', undefined).checkInput({ prompt: 'a' }), undefined);
+    // One turn in 50 ms, and a model that takes longer to compile on a busy machine.
+    assert.ok(turns >= (performance.now() - since) / 500, `${turns} turns in ${performance.now() - since} ms`);
   });
 
   it('is rejected when a name in it is a member of every object', async () => {

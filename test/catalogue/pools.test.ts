@@ -137,7 +137,7 @@ describe('a pool of a provider', () => {
       path.join(directory, 'a.json'),
       JSON.stringify({ ...definition(), routes: { default: { upstreams } } }),
     );
-    const { definitions, problems } = createModelReader(PROTOCOLS)(await readModelTexts([directory]));
+    const { definitions, problems } = await createModelReader(PROTOCOLS)(await readModelTexts([directory]));
     assert.deepEqual(problems, []);
     const idsOf = ({ routes }: ModelDefinition): unknown =>
       routes['default']?.upstreams.map(({ id, baseUrl, secret }) => [id, baseUrl, secret]);

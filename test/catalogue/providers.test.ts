@@ -61,7 +61,7 @@ async function putModel(
 }
 
 async function read() {
-  const { definitions, problems } = createModelReader(PROTOCOLS)(await readModelTexts([directory]));
+  const { definitions, problems } = await createModelReader(PROTOCOLS)(await readModelTexts([directory]));
   return { definitions, problems: problems.map(({ problem }) => problem) };
 }
 
@@ -183,7 +183,7 @@ describe('a provider file', () => {
     await mkdir(path.join(other, 'providers', 'acme'), { recursive: true });
     await writeFile(path.join(other, 'providers', 'acme', 'provider.json'), JSON.stringify(PROVIDER));
 
-    const { problems } = createModelReader(PROTOCOLS)(await readModelTexts([directory, other]));
+    const { problems } = await createModelReader(PROTOCOLS)(await readModelTexts([directory, other]));
 
     assert.deepEqual(
       problems.map(({ problem }) => problem),
@@ -320,7 +320,7 @@ describe('a model of a provider', () => {
 
 describe('the providers that come with Darkroom', () => {
   it('are valid, and offer nothing without a setting', async () => {
-    const { providers, definitions, problems } = createModelReader(PROTOCOLS)(
+    const { providers, definitions, problems } = await createModelReader(PROTOCOLS)(
       await readModelTexts([packageFile('models')]),
     );
     assert.deepEqual(problems, []);

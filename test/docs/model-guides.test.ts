@@ -19,13 +19,13 @@ function textOf(page: string): string {
 
 describe('the guides for models', () => {
   for (const page of GUIDES) {
-    it(`${page} shows a complete model file that is valid as it is`, () => {
+    it(`${page} shows a complete model file that is valid as it is`, async () => {
       const blocks = [...textOf(page).matchAll(JSON_BLOCK)].map(([, block = '']) => block);
       const files = blocks.filter((block) => block.includes('"modality"'));
       assert.ok(files.length > 0);
 
       const texts = new Map(files.map((text, index) => [`${page}/${index}.json`, text]));
-      const { definitions, problems } = createModelReader(PROTOCOLS)(texts);
+      const { definitions, problems } = await createModelReader(PROTOCOLS)(texts);
 
       assert.deepEqual(problems, []);
       assert.equal(definitions.length, files.length);

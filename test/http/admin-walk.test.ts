@@ -24,7 +24,7 @@ const start = Date.now();
 const admin = await serveAdmin({ environment, now: () => start });
 const httpsOnly = await serveAdmin({ requiresHttps: true, environment: { TRUSTED_PROXIES: '10.0.0.0/8' } });
 const away = await serveAdmin({ environment, appDatabase: unreachableDatabase() });
-const { providers } = createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
+const { providers } = await createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
 for (const { served } of [admin, httpsOnly, away]) {
   const offered = providers.map((provider) => ({ provider, missing: undefined, models: [] }));
   Object.assign(served.http, { catalogue: { ...served.http.catalogue, providers: () => offered } });

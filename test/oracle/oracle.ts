@@ -20,7 +20,7 @@ import type { Recorded } from '../providers/http/recorder.ts';
 export const KEY = 'the-key';
 const TASK_ID = 'tk-svc-00000000000000000000000001';
 
-const { definitions, providers, problems } = createModelReader(PROTOCOLS)(
+const { definitions, providers, problems } = await createModelReader(PROTOCOLS)(
   await readModelTexts([packageFile('models')]),
 );
 assert.deepEqual(problems, []);

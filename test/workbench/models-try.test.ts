@@ -491,7 +491,7 @@ describe('admin models try --send', () => {
     [
       'an id with slashes',
       () => ({ id: '../../admin' }),
-      /jobId: jobId gave "\.\.\/\.\.\/admin"; expected a number, or a word of/,
+      /jobId: jobId gave "\.\.\/\.\.\/admin"; expected an integer below 2\^53, or a word of/,
     ],
   ];
   for (const [name, answers, expected] of hostile) {

@@ -73,7 +73,7 @@ async function checkModelDirectory(directory: string, isJson: boolean): Promise<
   const [embedded, own] = [packageFile('models'), path.resolve(directory)];
   const isEmbedded = (await realpath(own).catch(() => own)) === (await realpath(embedded));
   const texts = await readModelTexts(isEmbedded ? [own] : [embedded, own]);
-  const { definitions, problems } = createModelReader(PROTOCOLS)(texts);
+  const { definitions, problems } = await createModelReader(PROTOCOLS)(texts);
   print(
     {
       folder: own,

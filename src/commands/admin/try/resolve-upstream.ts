@@ -28,7 +28,7 @@ export async function resolveUpstream(
   const texts = new Map(await readModelTexts(isEmbedded ? [own] : [embedded, own]));
   const text = texts.get(file) ?? (await readModelText(file));
   texts.set(file, text);
-  const { definitions, providers, problems } = createModelReader(PROTOCOLS)(texts);
+  const { definitions, providers, problems } = await createModelReader(PROTOCOLS)(texts);
   const ofFile = problems.filter((problem) => problem.file === file);
   if (ofFile.length > 0) {
     // One that cannot be used looks like one that is not there.
