@@ -339,7 +339,8 @@ describe('the providers that come with Darkroom', () => {
   });
 
   it('know what finished work costs, unless the server is one of our own', async () => {
-    const { providers, definitions } = createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
+    const read = createModelReader(PROTOCOLS);
+    const { providers, definitions } = await read(await readModelTexts([packageFile('models')]));
     const ownServers = new Set(providers.filter(({ isSelfHosted }) => isSelfHosted === true).map(({ name }) => name));
     const unknown = definitions.flatMap((model) => {
       if (model.modality === 'text') return [];
