@@ -19,21 +19,16 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
 /** @param name the position in the binding. @returns what is wrong with each constant that is never accepted there. */
 export function findUnusableConstants(name: string, text: string): readonly string[] {
   const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined;
-  if (list !== undefined) {
-    return resultsOf(jsonata(text).ast()).flatMap((node) => {
-      const value = literalOf(node);
-      if (value === undefined || list.some((each) => each === value)) return [];
-      return `${JSON.stringify(value)}${positionOf(node)} is none of ${listed(list)}`;
-    });
-  }
-  if (name !== 'usage' && !name.endsWith('.usage')) return [];
-  return resultsOf(jsonata(text).ast())
-    .flatMap(namesOf)
-    .flatMap((node) => {
-      const quantity = textAt(node, 'value');
-      if (quantity === undefined || USAGE_NAMES.some((each) => each === quantity)) return [];
-      return `${JSON.stringify(quantity)}${positionOf(node)} is none of ${listed(USAGE_NAMES)}`;
-    });
+  const isUsage = name === 'usage' || name.endsWith('.usage');
+  if (list === undefined && !isUsage) return [];
+  const results = resultsOf(jsonata(text).ast());
+  const given = isUsage ? results.flatMap(namesOf) : results;
+  return given.flatMap((node) => {
+    const value = literalOf(node);
+    const allowed = list ?? USAGE_NAMES;
+    if (value === undefined || allowed.some((each) => each === value)) return [];
+    return `${JSON.stringify(value)}${positionOf(node)} is none of ${listed(allowed)}`;
+  });
 }
 
 /** The nodes of a syntax tree whose values the whole can have. */

@@ -1,14 +1,14 @@
 import type { UpstreamProtocol } from '../upstream-protocol.ts';
 import { HttpBindingSchema, findBinding } from './binding.ts';
 import { createHttpProvider } from './http-provider.ts';
-import { findBindingGaps, findBindingProblems, mediaFieldsOf } from './validate-binding.ts';
+import { findBindingGaps, findMemberProblems, mediaFieldsOf } from './validate-binding.ts';
 
 export const httpProtocol: UpstreamProtocol = {
   name: 'http',
   fields: { http: HttpBindingSchema },
   problemsOf(upstream) {
     const binding = findBinding(upstream);
-    return binding === undefined ? [] : within(findBindingProblems(binding));
+    return binding === undefined ? [] : within(findMemberProblems(binding));
   },
   gapsOf(upstream) {
     const binding = findBinding(upstream);

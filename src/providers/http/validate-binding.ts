@@ -41,8 +41,13 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
   return texts.some((text) => text !== undefined && variablesOf(jsonata(text).ast()).has(variable));
 }
 
-/** @returns everything that is wrong with the members of a binding beyond their form, with its position. */
+/** @returns everything that is wrong with a binding beyond its form, with its position. */
 export function findBindingProblems(binding: HttpBinding): readonly string[] {
+  return [...findMemberProblems(binding), ...findBindingGaps(binding)];
+}
+
+/** @returns what is wrong with single members. */
+export function findMemberProblems(binding: HttpBinding): readonly string[] {
   const { auth, hook } = binding;
   const hookProblem = hook === undefined ? undefined : findHookProblem(hook);
   const others = [
@@ -59,7 +64,7 @@ export function findBindingProblems(binding: HttpBinding): readonly string[] {
   ];
 }
 
-/** @returns what a binding lacks as a whole, with its position. */
+/** @returns what a binding lacks as a whole. */
 export function findBindingGaps(binding: HttpBinding): readonly string[] {
   const { poll, jobId, result, unbilled, cancel, submit } = binding;
   // What an expression sends is known only of one that can be read.
