@@ -39,6 +39,7 @@ const HEADER_NAME = '^[A-Za-z][A-Za-z0-9-]{0,63}$';
 const HeaderExpressions = Type.Record(Type.String({ pattern: HEADER_NAME }), expression('The value, a text.'), {
   additionalProperties: false,
   maxProperties: 20,
+  description: 'Headers of this request, each an expression.',
 });
 
 const Path = expression(
@@ -49,12 +50,18 @@ const RetryAfter = expression(
   'Of an answer that asks us to wait, where neither a header nor a usual field says how long: seconds, or a date.',
 );
 
+/** The method of a request that sends something. */
+const SendMethod = (fallback: 'POST' | 'PUT') =>
+  Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'], description: `Default: \`${fallback}\`.` });
+
 /** The name of a part of a form. */
 export const FORM_PART_NAME = '^[A-Za-z0-9_.\\[\\]-]{1,100}$';
 
 const FormPart = Type.Object(
   {
-    name: Type.Optional(Type.String({ pattern: FORM_PART_NAME })),
+    name: Type.Optional(
+      Type.String({ pattern: FORM_PART_NAME, description: 'The name of the part; `fields` has names of its own.' }),
+    ),
     value: Type.Optional(expression('A text, number or boolean; a list is sent as several parts; nothing: no part.')),
     fields: Type.Optional(expression('An object, each member of which is sent as a part of that name.')),
     media: Type.Optional(Type.String({ pattern: MEDIA_FIELD, description: 'A field of the input, sent as files.' })),
@@ -72,7 +79,7 @@ const Form = Type.Array(FormPart, {
 /** A request that takes a file of an input, before the submit. */
 const Upload = Type.Object(
   {
-    method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+    method: Type.Optional(SendMethod('POST')),
     path: Path,
     headers: Type.Optional(HeaderExpressions),
     body: Type.Optional(expression('Sent as JSON; the response names the URL for `send`.')),
@@ -80,12 +87,12 @@ const Upload = Type.Object(
     send: Type.Optional(
       Type.Object(
         {
-          method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+          method: Type.Optional(SendMethod('PUT')),
           url: expression('Of the answer to the first request: where the file goes, on one of `hosts`.'),
           headers: Type.Optional(HeaderExpressions),
           form: Type.Optional(Form),
         },
-        { additionalProperties: false, description: 'Default: a PUT of the bytes.' },
+        { additionalProperties: false, description: 'The request that sends the file. Default: a PUT of its bytes.' },
       ),
     ),
     reference: expression('Of the answer to the first request: what the provider calls the file.'),
@@ -99,7 +106,11 @@ const Upload = Type.Object(
 );
 
 /** HTTP statuses that mean that the job has failed. */
-const Statuses = Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), { maxItems: 50, uniqueItems: true });
+const Statuses = Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), {
+  maxItems: 50,
+  uniqueItems: true,
+  description: 'The HTTP statuses that mean that the job has failed. Others count as no response.',
+});
 
 export const HttpBindingSchema = Type.Object(
   {
@@ -119,7 +130,7 @@ export const HttpBindingSchema = Type.Object(
     ),
     submit: Type.Object(
       {
-        method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+        method: Type.Optional(SendMethod('POST')),
         path: Path,
         headers: Type.Optional(HeaderExpressions),
         body: Type.Optional(expression('Sent as JSON.')),
@@ -127,12 +138,12 @@ export const HttpBindingSchema = Type.Object(
         retryAfter: Type.Optional(RetryAfter),
         refusal: Type.Optional(
           expression(
-            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx with ' +
-              'neither job nor outputs took none if this gives a reason.',
+            'Of an answer that took no work, 4xx or 503: the reason, one of the closed list; nothing: by the status. A ' +
+              '2xx with neither job nor outputs took none if this gives a reason.',
           ),
         ),
       },
-      { additionalProperties: false },
+      { additionalProperties: false, description: 'The request that hands over the work.' },
     ),
     media: Type.Optional(
       Type.Record(
@@ -152,7 +163,9 @@ export const HttpBindingSchema = Type.Object(
     poll: Type.Optional(
       Type.Object(
         {
-          method: Type.Optional(Type.Unsafe<'GET' | 'POST'>({ type: 'string', enum: ['GET', 'POST'] })),
+          method: Type.Optional(
+            Type.Unsafe<'GET' | 'POST'>({ type: 'string', enum: ['GET', 'POST'], description: 'Default: `GET`.' }),
+          ),
           path: Path,
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
           state: expression('`running`, `done` or `failed`; anything else counts as no response, and is polled again.'),
@@ -167,7 +180,11 @@ export const HttpBindingSchema = Type.Object(
           ),
           failedStatuses: Type.Optional(Statuses),
         },
-        { additionalProperties: false, description: 'Statuses of failed jobs: 404 and 410 where none are named.' },
+        {
+          additionalProperties: false,
+          description:
+            'The request for the state of a job. 404 and 410 mean that it has failed, unless `failedStatuses` says otherwise.',
+        },
       ),
     ),
     result: Type.Optional(
@@ -204,7 +221,11 @@ export const HttpBindingSchema = Type.Object(
       Type.Object(
         {
           method: Type.Optional(
-            Type.Unsafe<'POST' | 'PUT' | 'DELETE'>({ type: 'string', enum: ['POST', 'PUT', 'DELETE'] }),
+            Type.Unsafe<'POST' | 'PUT' | 'DELETE'>({
+              type: 'string',
+              enum: ['POST', 'PUT', 'DELETE'],
+              description: 'Default: `POST`.',
+            }),
           ),
           path: Path,
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
@@ -220,11 +241,14 @@ export const HttpBindingSchema = Type.Object(
             expression('What is billed all the same, in USD; of the answer to this request or else of a last poll.'),
           ),
         },
-        { additionalProperties: false },
+        {
+          additionalProperties: false,
+          description: 'The request that cancels a job. Absent: a job cannot be cancelled.',
+        },
       ),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'Of protocol `http`: how the API is called.' },
 );
 
 export type HttpBinding = Static<typeof HttpBindingSchema>;
