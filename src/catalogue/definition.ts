@@ -23,16 +23,39 @@ export type Modality = TaskModality;
 /** The maximum number of upstreams of a route, once its pools are expanded. */
 export const MAX_MEMBERS = 64;
 
+/** For editors; nothing else reads it. */
+export const EditorSchema = Type.String({
+  description: 'The JSON Schema of the file, for editors: `npm run admin -- models schema` prints it.',
+});
+
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
 
-const Id = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$' });
-const BaseUrl = Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' });
-const SecretName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' });
-const Concurrency = Type.Integer({ minimum: 1, maximum: 100_000 });
-const Weight = Type.Integer({ minimum: 0, maximum: 1_000 });
+const Id = (description: string) => Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,63}$', description });
+const BaseUrl = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  pattern: '^https?://',
+  description: 'The address to which paths are appended. It may be http and private.',
+});
+const SecretName = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9_]+$',
+  description: 'The name of the credential: `fal` is `UPSTREAM_FAL_KEY`. Never the credential itself.',
+});
+const Concurrency = Type.Integer({
+  minimum: 1,
+  maximum: 100_000,
+  description: 'The most jobs in progress at once, over all workers and models. Other tasks wait.',
+});
+const Weight = Type.Integer({
+  minimum: 0,
+  maximum: 1_000,
+  description: 'The share of the tasks of a balanced route. Default: 1.',
+});
 
-const Rate = Type.String({ pattern: UNIT_PRICE });
+const Rate = Type.String({ pattern: UNIT_PRICE, description: 'Decimal USD for one.' });
 
 /**
  * What work of an upstream costs the operator if the upstream does not report it: rates in decimal USD for the usage
@@ -45,12 +68,20 @@ const CostRuleSchema = Type.Object(
         Type.Object(Object.fromEntries(USAGE_NAMES.map((name) => [name, Type.Optional(Rate)])), {
           additionalProperties: false,
           minProperties: 1,
+          description: 'Rates for what the provider reports as usage. Each quantity that has a rate must be reported.',
         }),
       ),
     ),
-    pricing: Type.Optional(PricingSchema),
+    pricing: Type.Optional({
+      ...PricingSchema,
+      description: 'A price rule in the form of the `pricing` of a model, for finished work without usage.',
+    }),
   },
-  { additionalProperties: false, minProperties: 1 },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'What the work costs the operator if the provider does not report a cost.',
+  },
 );
 
 /** How a route chooses among upstreams that can take a task (src/generation/upstream-groups.ts). */
@@ -65,13 +96,25 @@ export type Balance = 'ordered' | 'least_busy' | 'weighted';
  */
 const UpstreamSchema = Type.Object(
   {
-    id: Type.Optional(Id),
-    provider: Type.Optional(Type.String({ pattern: PROVIDER_NAME })),
-    protocol: Type.String({ minLength: 1, maxLength: 64 }),
+    id: Type.Optional(
+      Id('Its name in timelines, records and limits. Default: that of the provider, or else protocol and host.'),
+    ),
+    provider: Type.Optional(
+      Type.String({ pattern: PROVIDER_NAME, description: 'The provider whose file has the other members.' }),
+    ),
+    protocol: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'How it is called: `http`, `openai`, `replicate`, `cog`, `tasks` or `embedded`.',
+    }),
     baseUrl: Type.Optional(BaseUrl),
     secret: Type.Optional(SecretName),
-    model: Type.String({ minLength: 1, maxLength: 300 }),
-    parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    model: Type.String({ minLength: 1, maxLength: 300, description: "The upstream's own name for the model." }),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Fields that are always sent. They override those of the client.',
+      }),
+    ),
     concurrency: Type.Optional(Concurrency),
     weight: Type.Optional(Weight),
     cost: Type.Optional(CostRuleSchema),
@@ -88,7 +131,10 @@ const FALLBACKS = ['refused', 'unbilled_failure'] as const;
 export type Fallback = (typeof FALLBACKS)[number];
 
 /** A server or a credential of an entry, as a member of its pool (expand-pools.ts). */
-const member = { id: Type.Optional(Id), weight: Type.Optional(Weight), concurrency: Type.Optional(Concurrency) };
+const MemberId = Id(
+  'Its part of the id of the pool member. Default: a digest of the base URL, or the name of the credential.',
+);
+const member = { id: Type.Optional(MemberId), weight: Type.Optional(Weight), concurrency: Type.Optional(Concurrency) };
 
 /** What an entry of a model file can have instead of `baseUrl` and `secret`. */
 const PoolSchema = Type.Object({
@@ -96,12 +142,14 @@ const PoolSchema = Type.Object({
     Type.Array(Type.Object({ baseUrl: BaseUrl, ...member }, { additionalProperties: false }), {
       minItems: 1,
       maxItems: MAX_MEMBERS,
+      description: 'Several equal servers instead of `baseUrl`: a pool.',
     }),
   ),
   credentials: Type.Optional(
     Type.Array(Type.Object({ secret: SecretName, ...member }, { additionalProperties: false }), {
       minItems: 1,
       maxItems: MAX_MEMBERS,
+      description: 'Several credentials instead of `secret`: a pool.',
     }),
   ),
 });
@@ -124,7 +172,7 @@ const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
  */
 const ModelDefinitionSchema = Type.Object(
   {
-    $schema: Type.Optional(Type.String()),
+    $schema: Type.Optional(EditorSchema),
     name: Name,
     modality: Type.Unsafe<Modality>({ type: 'string', enum: [...TASK_MODALITIES] }),
     ownedBy: Type.String({ minLength: 1, maxLength: 100 }),
@@ -168,7 +216,7 @@ export type ModelDefinition = Omit<DefinitionFile, 'routes'> & {
 /** An entry of a route as a model file has it. */
 export type UpstreamEntry = RouteFile['upstreams'][number] & Static<typeof PoolSchema>;
 
-/** The form of an upstream with the fields of these protocols. */
+/** The form of an upstream with the fields of these protocols, as it is once its provider is merged. */
 export function upstreamSchema(protocols: readonly Protocol[]): TObject {
   const own = protocols.flatMap(({ fields = {} }) => Object.entries(fields));
   const fields = Object.fromEntries(own.map(([field, schema]) => [field, Type.Optional(schema)]));
@@ -179,9 +227,14 @@ export function upstreamSchema(protocols: readonly Protocol[]): TObject {
 }
 
 /** The form of a model file in which upstreams can have the fields of these protocols. */
-export function modelDefinitionSchema(protocols: readonly Protocol[]): TSchema {
+export function modelDefinitionSchema(protocols: readonly Protocol[]): TObject {
+  return modelSchemaWith(upstreamSchema(protocols));
+}
+
+/** The form of a model file. @param upstream that of its upstreams. */
+export function modelSchemaWith(upstream: TSchema): TObject {
   return Type.Object(
-    { ...ModelDefinitionSchema.properties, routes: routesOf(upstreamSchema(protocols)) },
+    { ...ModelDefinitionSchema.properties, routes: routesOf(upstream) },
     { additionalProperties: false },
   );
 }

@@ -9,20 +9,24 @@ import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definiti
 import type { ModelDefinition } from './definition.ts';
 import { expandPools } from './expand-pools.ts';
 import { withDefaults } from './input-defaults.ts';
-import { ModelFileError, isProviderFile, readModelTexts, throwProblems } from './model-files.ts';
+import { findMediaTypeProblems } from './media-proof.ts';
+import { ModelFileError, isProviderFile, parseModelFile, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import { NO_SETTINGS, createOffer } from './offer.ts';
 import { findUpstreamProblems } from './protocol.ts';
-import type { Protocol } from './protocol.ts';
+import type { Protocol, UpstreamProblem } from './protocol.ts';
 import { findCostProblem, findPricingProblem } from './price-proof.ts';
 import { findTranscriptionProblem } from './transcription-proof.ts';
-import { mergeProviders, providerFileCheck } from './provider-file.ts';
-import type { ProviderFile } from './provider-file.ts';
+import { locateProblems } from './locate-problems.ts';
+import type { Problem } from './locate-problems.ts';
+import { mergeProviders } from './provider-file.ts';
+import type { KnownProviders, ProviderFile } from './provider-file.ts';
+import { createProviderReader } from './read-providers.ts';
 import { worstCaseCost } from './price.ts';
 import { compileCheck, compileViolations } from '../schema/schema-validation.ts';
 import type { Check, FindViolations } from '../schema/schema-validation.ts';
 import { TextModelDefinitionSchema, TextUpstreamSchema, isTextModel } from './text-definition.ts';
-import type { CatalogueModel } from './text-definition.ts';
+import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 import { findTextModelProblem } from './text-proof.ts';
 
 export { ModelFileError } from './model-files.ts';
@@ -35,6 +39,8 @@ const checkTextDefinition = compileViolations(TextModelDefinitionSchema, 'invali
  */
 export interface ReadModels {
   readonly definitions: readonly CatalogueModel[];
+  /** The same by the path of the file. */
+  readonly files: ReadonlyMap<string, CatalogueModel>;
   /** The providers that definitions can refer to. */
   readonly providers: readonly ProviderFile[];
   /** In the order of the files; a file may have several. */
@@ -71,16 +77,16 @@ export async function loadModels(
 /** @param protocols that model files can name. */
 export function createModelReader(protocols: readonly Protocol[]): ModelReader {
   const check = mediaModelCheck(protocols);
-  const readProviders = createProviderReader(protocols);
+  const readProviders = createProviderReader([TextUpstreamSchema, upstreamSchema(protocols)]);
   let known = new Map<string, Reading>();
   /** The result of the last read, by file. */
   let accepted: ReadonlyMap<string, CatalogueModel> = new Map();
   return async (texts) => {
     const now: typeof known = new Map();
     const takeTurns = createTurns();
-    const providers = readProviders(texts);
+    const { known: providers, problems: ofProviders } = readProviders(texts);
     const files = new Map<string, CatalogueModel>();
-    const problems: ModelFileError[] = [...providers.problems];
+    const problems: ModelFileError[] = [...ofProviders];
     for (const [file, text] of texts) {
       if (isProviderFile(file)) continue;
       await takeTurns();
@@ -90,8 +96,8 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
         continue;
       }
       const earlier = known.get(file);
-      const isKnown = earlier?.text === text && earlier.providers === providers.byName;
-      const reading = isKnown ? earlier : readModel(file, text, providers.byName, check, earlier);
+      const isKnown = earlier?.text === text && earlier.providers === providers;
+      const reading = isKnown ? earlier : readModel(file, text, providers, check, earlier);
       now.set(file, reading);
       problems.push(...reading.problems);
       const given = reading.model ?? accepted.get(file);
@@ -102,8 +108,10 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
     known = now;
     return {
       definitions: [...files.values()],
+      files,
       providers: [...providers.byName.values()],
-      problems: [...problems, ...between],
+      // Each model of a provider finds what is wrong with its file.
+      problems: [...new Map([...problems, ...between].map((each) => [each.message, each])).values()],
     };
   };
 }
@@ -121,62 +129,11 @@ function createTurns(): () => Promise<void> {
 /** What a file was read as: a model, or everything that is wrong with it. */
 interface Reading {
   readonly text: string;
-  readonly providers: ReadonlyMap<string, ProviderFile>;
+  readonly providers: KnownProviders;
   /** The parsed file with what its providers add. */
   readonly merged: unknown;
   readonly model: CatalogueModel | undefined;
   readonly problems: readonly ModelFileError[];
-}
-
-interface ReadProviders {
-  /** The same object as long as no provider has changed. */
-  readonly byName: ReadonlyMap<string, ProviderFile>;
-  readonly problems: readonly ModelFileError[];
-}
-
-/** Reads the provider files; a bad one keeps what it was when it was last good. */
-function createProviderReader(protocols: readonly Protocol[]): (texts: ModelTexts) => ReadProviders {
-  const check = providerFileCheck([TextUpstreamSchema, upstreamSchema(protocols)]);
-  let accepted = new Map<string, { readonly text: string; readonly provider: ProviderFile }>();
-  let byName: ReadonlyMap<string, ProviderFile> = new Map();
-  return (texts) => {
-    const problems: ModelFileError[] = [];
-    const files: typeof accepted = new Map();
-    const names = new Map<string, ProviderFile>();
-    for (const [file, text] of texts) {
-      if (!isProviderFile(file)) continue;
-      const before = accepted.get(file);
-      const read = before !== undefined && before.text === text ? before.provider : readProvider(file, text, check);
-      const other = read instanceof ModelFileError ? undefined : names.get(read.name);
-      const problem =
-        other === undefined ? read : new ModelFileError(file, `name: another provider is called ${other.name}`);
-      if (problem instanceof ModelFileError) problems.push(problem);
-      const provider = problem instanceof ModelFileError ? before?.provider : problem;
-      if (provider === undefined || names.has(provider.name)) continue;
-      files.set(file, { text: typeof text === 'string' ? text : '', provider });
-      names.set(provider.name, provider);
-    }
-    accepted = files;
-    const isSame = names.size === byName.size && [...names].every(([name, provider]) => byName.get(name) === provider);
-    if (!isSame) byName = names;
-    return { byName, problems };
-  };
-}
-
-function readProvider(
-  file: string,
-  text: string | ModelFileError,
-  check: ReturnType<typeof providerFileCheck>,
-): ProviderFile | ModelFileError {
-  if (text instanceof ModelFileError) return text;
-  try {
-    const provider = check(file, parse(file, text));
-    if (provider instanceof ModelFileError || provider.name === path.basename(path.dirname(file))) return provider;
-    return new ModelFileError(file, `name: the provider in this directory is ${path.basename(path.dirname(file))}`);
-  } catch (error) {
-    if (error instanceof ModelFileError) return error;
-    throw error;
-  }
 }
 
 /** Whether a path is this one, or is in this directory. */
@@ -232,13 +189,15 @@ function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly M
 function readModel(
   file: string,
   text: string,
-  providers: ReadonlyMap<string, ProviderFile>,
+  providers: KnownProviders,
   check: MediaModelCheck,
   earlier: Reading | undefined,
 ): Reading {
+  let own: unknown;
   let merged: unknown;
   try {
-    merged = mergeProviders(file, parse(file, text), providers);
+    own = parseModelFile(file, text);
+    merged = mergeProviders(file, own, providers);
   } catch (error) {
     if (error instanceof ModelFileError) {
       return { text, providers, merged: undefined, model: undefined, problems: [error] };
@@ -247,55 +206,37 @@ function readModel(
   }
   // Another provider has changed: the definition is the same object, so that it is not compiled again.
   if (earlier?.model !== undefined && isDeepStrictEqual(earlier.merged, merged)) return { ...earlier, text, providers };
-  const read = modelOf(merged, check);
-  return Array.isArray(read)
-    ? { text, providers, merged, model: undefined, problems: read.map((problem) => new ModelFileError(file, problem)) }
-    : { text, providers, merged, model: read, problems: [] };
+  const { model, problems: found } = modelOf(merged, check);
+  const problems = locateProblems(found, { file, own, providers });
+  return { text, providers, merged, model: problems.length === 0 ? model : undefined, problems };
 }
 
-function parse(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : 'not JSON';
-    throw new ModelFileError(file, `${positionIn(text, problem)}${problem}`, { cause: error });
-  }
-}
-
-/** Newer versions of Node report the line themselves. */
-function positionIn(text: string, problem: string): string {
-  const position = / at position (\d+)$/.exec(problem)?.[1];
-  if (position === undefined) return '';
-  const lines = text.slice(0, Number(position)).split('\n');
-  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
-}
-
-/**
- * @returns the model; or everything that is wrong with the file, each with its position, and with its form alone if that
- *   is not right.
- */
-function modelOf(parsed: unknown, check: MediaModelCheck): CatalogueModel | string[] {
+/** @returns everything that is wrong with the file; and the model, if its form is right. */
+function modelOf(
+  parsed: unknown,
+  check: MediaModelCheck,
+): { readonly model?: CatalogueModel; readonly problems: readonly Problem[] } {
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
   const ofForm = (isText ? checkTextDefinition : check.form)(parsed).map(({ message }) => message);
-  if (ofForm.length > 0) return ofForm;
+  if (ofForm.length > 0) return { problems: ofForm };
   // Its form was checked.
   const file = parsed as CatalogueModel;
   const model = isTextModel(file) ? file : expandPools(file);
-  if (typeof model === 'string') return [model];
+  if (typeof model === 'string') return { problems: [model] };
   const { deprecatedAt, retiresAt } = model;
   const problems = [
-    ...(isTextModel(model) ? (findTextModelProblem(model) ?? []) : mediaProblemsIn(model, check)),
+    ...(isTextModel(model) ? textProblemsIn(model) : mediaProblemsIn(model, check)),
     ...(deprecatedAt !== undefined && retiresAt !== undefined && retiresAt < deprecatedAt
       ? [`retiresAt: ${retiresAt} is before deprecatedAt, ${deprecatedAt}`]
       : []),
   ];
-  return problems.length === 0 ? model : problems;
+  return { model, problems };
 }
 
 /** What is wrong with the form of a model file, and with its upstreams. */
 interface MediaModelCheck {
   readonly form: FindViolations;
-  readonly upstreams: (definition: ModelDefinition) => readonly string[];
+  readonly upstreams: (definition: ModelDefinition) => readonly UpstreamProblem[];
 }
 
 function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
@@ -305,7 +246,12 @@ function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
   };
 }
 
-function mediaProblemsIn(definition: ModelDefinition, check: MediaModelCheck): readonly string[] {
+function textProblemsIn(definition: TextModelDefinition): readonly Problem[] {
+  const problem = findTextModelProblem(definition);
+  return problem === undefined ? [] : [problem];
+}
+
+function mediaProblemsIn(definition: ModelDefinition, check: MediaModelCheck): readonly Problem[] {
   return [
     ...(definition.routes[DEFAULT_ROUTE] === undefined ? [`routes: there is no ${DEFAULT_ROUTE} route`] : []),
     ...check.upstreams(definition),
@@ -339,6 +285,7 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
   });
   return [
     ...(isClosed ? [] : ['inputSchema: it must have "type": "object" and "additionalProperties": false']),
+    ...findMediaTypeProblems(inputSchema),
     ...[priced, costed, findTranscriptionProblem(definition)].filter((problem) => problem !== undefined),
     ...new Set(ofExamples),
   ];

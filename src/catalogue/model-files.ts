@@ -151,3 +151,21 @@ function unreadable(file: string, error: unknown): ModelFileError {
   const code = errorCodeOf(error) ?? '';
   return new ModelFileError(file, REASONS[code] ?? `cannot be read (${code})`, { cause: error });
 }
+
+/** @throws {ModelFileError} it is not JSON. */
+export function parseModelFile(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : 'not JSON';
+    throw new ModelFileError(file, `${positionIn(text, problem)}${problem}`, { cause: error });
+  }
+}
+
+/** Newer versions of Node report the line themselves. */
+function positionIn(text: string, problem: string): string {
+  const position = / at position (\d+)$/.exec(problem)?.[1];
+  if (position === undefined) return '';
+  const lines = text.slice(0, Number(position)).split('\n');
+  return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}: `;
+}

@@ -68,13 +68,23 @@ export function actualCost(
   outputs: readonly DeliveredOutput[],
   usage?: ProviderUsage,
 ): bigint {
+  return actualQuote(pricing, input, outputs, usage)?.costMicroUsd ?? 0n;
+}
+
+function actualQuote(
+  pricing: Pricing,
+  input: Input,
+  outputs: readonly DeliveredOutput[],
+  usage: ProviderUsage | undefined,
+): Quote | undefined {
   const primary = outputs.filter(({ type }) => !DERIVED_TYPES.has(type));
-  if (primary.length === 0) return 0n;
-  const { quantity, unitUsd, factors } = quote(pricing, input);
+  if (primary.length === 0) return undefined;
+  const worst = quote(pricing, input);
   const delivered = isByUsage(pricing)
-    ? usedQuantity(pricing, input, usage, quantity)
-    : deliveredQuantity(pricing, input, primary, quantity);
-  return costOf(pricing, smallerOf(delivered, quantity), unitUsd, factors);
+    ? usedQuantity(pricing, input, usage, worst.quantity)
+    : deliveredQuantity(pricing, input, primary, worst.quantity);
+  const quantity = smallerOf(delivered, worst.quantity);
+  return { ...worst, quantity, costMicroUsd: costOf(pricing, quantity, worst.unitUsd, worst.factors) };
 }
 
 /** Whether the price depends on what the provider reports. */
@@ -87,8 +97,13 @@ export function isByUsage({ unit }: Pricing): boolean {
  * requested. Never more than the worst case.
  */
 export function finishedCost(pricing: Pricing, input: Input, files: number, usage?: ProviderUsage): bigint {
+  return finishedQuote(pricing, input, files, usage)?.costMicroUsd ?? 0n;
+}
+
+/** The same and how it is calculated; undefined: there are no files, and no cost. */
+export function finishedQuote(pricing: Pricing, input: Input, files: number, usage?: ProviderUsage): Quote | undefined {
   const finished = Array.from({ length: files }, () => ({ type: 'finished' }));
-  return actualCost(pricing, input, finished, usage);
+  return actualQuote(pricing, input, finished, usage);
 }
 
 /** The fields of the input that a price depends on. */

@@ -5,6 +5,7 @@
  */
 import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
+import { EditorSchema } from './definition.ts';
 import { ModelFileError } from './model-files.ts';
 import { PROVIDER_NAME } from './provider-name.ts';
 import { compileCheck } from '../schema/schema-validation.ts';
@@ -14,10 +15,10 @@ const HttpsUrl = Type.String({ minLength: 1, maxLength: 2048, pattern: '^https:/
 const CREDENTIALS = ['required', 'optional', 'none'] as const;
 
 const members = {
-  $schema: Type.Optional(Type.String()),
-  name: Type.String({ pattern: PROVIDER_NAME }),
+  $schema: Type.Optional(EditorSchema),
+  name: Type.String({ pattern: PROVIDER_NAME, description: 'What model files call it: the name of its directory.' }),
   title: Type.String({ minLength: 1, maxLength: 100, description: 'Its own name: `Black Forest Labs`.' }),
-  documentation: Type.Optional(HttpsUrl),
+  documentation: Type.Optional(Type.String({ ...HttpsUrl, description: 'Where its API is documented.' })),
   keys: Type.Optional(Type.String({ ...HttpsUrl, description: 'Where its customers create keys.' })),
   checkedAt: Type.String({
     pattern: '^20[0-9]{2}-[01][0-9]-[0-3][0-9]$',
@@ -44,13 +45,20 @@ const ProviderFileSchema = Type.Object(
 
 export type ProviderFile = Static<typeof ProviderFileSchema>;
 
+/** The providers that model files can refer to. */
+export interface KnownProviders {
+  readonly byName: ReadonlyMap<string, ProviderFile>;
+  /** Their files, by name. */
+  readonly files: ReadonlyMap<string, string>;
+  /** The names of those whose file cannot be used. */
+  readonly invalid: ReadonlySet<string>;
+}
+
 /** Members of an upstream that belong to a model. */
 const OF_MODELS: readonly string[] = ['provider', 'model'];
 
-/** @param upstreams the forms of an upstream; where several have a member, the last one defines it. */
-export function providerFileCheck(
-  upstreams: readonly TObject[],
-): (file: string, parsed: unknown) => ProviderFile | ModelFileError {
+/** The form of a provider file. @param upstreams the forms of an upstream; where several have a member, the last one defines it. */
+export function providerFileForm(upstreams: readonly TObject[]): TObject {
   // `Object.assign` of a list is `any`.
   const all = Object.assign({}, ...upstreams.map(({ properties }) => properties)) as TObject['properties'];
   const shared = Object.fromEntries(
@@ -58,13 +66,18 @@ export function providerFileCheck(
       OF_MODELS.includes(name) ? [] : [[name, Type.Optional(withoutRequired(schema))]],
     ),
   );
-  const check = compileCheck(
-    Type.Object(
-      { ...members, upstream: Type.Object(shared, { additionalProperties: false }) },
-      { additionalProperties: false },
-    ),
-    'invalid provider file',
-  );
+  const upstream = Type.Object(shared, {
+    additionalProperties: false,
+    description: 'What the upstreams of its models have in common.',
+  });
+  return Type.Object({ ...members, upstream }, { additionalProperties: false });
+}
+
+/** @param upstreams as of `providerFileForm`. */
+export function providerFileCheck(
+  upstreams: readonly TObject[],
+): (file: string, parsed: unknown) => ProviderFile | ModelFileError {
+  const check = compileCheck(providerFileForm(upstreams), 'invalid provider file');
   return (file, parsed) => {
     const problem = check(parsed);
     // Its form was checked.
@@ -86,9 +99,9 @@ function withoutRequired<Schema>(schema: Schema): Schema {
  * A parsed model file in which each upstream that refers to a provider has what the provider's file says.
  *
  * @param parsed of any form; what is not that of a model file is left to the check of the form.
- * @throws {ModelFileError} there is no such provider.
+ * @throws {ModelFileError} there is no such provider, or its file is invalid.
  */
-export function mergeProviders(file: string, parsed: unknown, providers: ReadonlyMap<string, ProviderFile>): unknown {
+export function mergeProviders(file: string, parsed: unknown, providers: KnownProviders): unknown {
   if (!isObject(parsed)) return parsed;
   const merge = (at: string, upstreams: unknown): unknown =>
     Array.isArray(upstreams)
@@ -111,16 +124,15 @@ function pick(
   return Object.hasOwn(from, name) ? { [name]: merge(`${prefix}${name}`, from[name]) } : {};
 }
 
-function mergeProvider(
-  file: string,
-  at: string,
-  upstream: unknown,
-  providers: ReadonlyMap<string, ProviderFile>,
-): unknown {
+function mergeProvider(file: string, at: string, upstream: unknown, providers: KnownProviders): unknown {
   if (!isObject(upstream) || typeof upstream['provider'] !== 'string') return upstream;
-  const provider = providers.get(upstream['provider']);
+  const named = upstream['provider'];
+  const provider = providers.byName.get(named);
   if (provider === undefined) {
-    throw new ModelFileError(file, `${at}.provider: there is no provider ${JSON.stringify(upstream['provider'])}`);
+    const problem = providers.invalid.has(named)
+      ? `the file of the provider ${JSON.stringify(named)} is invalid`
+      : `there is no provider ${JSON.stringify(named)}`;
+    throw new ModelFileError(file, `${at}.provider: ${problem}`);
   }
   const { name, credential } = provider;
   return mergePatch({ id: name, ...(credential === 'none' ? {} : { secret: name }), ...provider.upstream }, upstream);

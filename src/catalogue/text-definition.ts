@@ -5,6 +5,7 @@
  */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { EditorSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { PROVIDER_NAME } from './provider-name.ts';
 import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
@@ -42,14 +43,26 @@ export const TextUpstreamSchema = Type.Object(
     secret: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^[a-z0-9_]+$' })),
     model: Type.String({ minLength: 1, maxLength: 300 }),
     apis: Type.Optional(
-      Type.Array(Type.Unsafe<TextApi>({ type: 'string', enum: [...TEXT_APIS] }), { minItems: 1, uniqueItems: true }),
+      Type.Array(Type.Unsafe<TextApi>({ type: 'string', enum: [...TEXT_APIS] }), {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'Of text models: the interfaces of OpenAI that it has. Default: `chat.completions`.',
+      }),
     ),
     parameters: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     capParameter: Type.Optional(
-      Type.Unsafe<(typeof CAP_PARAMETERS)[number]>({ type: 'string', enum: [...CAP_PARAMETERS] }),
+      Type.Unsafe<(typeof CAP_PARAMETERS)[number]>({
+        type: 'string',
+        enum: [...CAP_PARAMETERS],
+        description: 'Of text models: the parameter that limits the output. Default: `max_tokens`.',
+      }),
     ),
     reasoningParameter: Type.Optional(
-      Type.Unsafe<(typeof REASONING_PARAMETERS)[number]>({ type: 'string', enum: [...REASONING_PARAMETERS] }),
+      Type.Unsafe<(typeof REASONING_PARAMETERS)[number]>({
+        type: 'string',
+        enum: [...REASONING_PARAMETERS],
+        description: 'Of text models: the parameter with the reasoning effort. Default: `reasoning_effort`.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -82,7 +95,7 @@ const InputTokensSchema = Type.Object(
  */
 export const TextModelDefinitionSchema = Type.Object(
   {
-    $schema: Type.Optional(Type.String()),
+    $schema: Type.Optional(EditorSchema),
     name: Name,
     modality: Type.Literal('text'),
     ownedBy: Type.String({ minLength: 1, maxLength: 100 }),

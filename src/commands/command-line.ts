@@ -64,9 +64,23 @@ function fullName(command: CommandUnknownOpts): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
+/** The options that take one value and may be given several times. */
+const REPEATABLE = new WeakSet<Option>();
+
+/**
+ * An option that may be given several times, each with one value. One with `<value...>` would take the arguments behind
+ * it for values, too.
+ */
+export function repeatable<Flags extends string>(flags: Flags, description: string) {
+  const collect = (text: string, earlier: readonly string[] = []): readonly string[] => [...earlier, text];
+  const option = new Option(flags, description).argParser(collect);
+  REPEATABLE.add(option);
+  return option;
+}
+
 /** An option that takes one value is rejected if it is given again; commander would take the last. */
 function requireSingle(command: CommandUnknownOpts, option: Option): void {
-  if (!option.required || option.variadic) return;
+  if (!option.required || option.variadic || REPEATABLE.has(option)) return;
   let isGiven = false;
   command.on(`option:${option.name()}`, () => {
     if (isGiven) throw new UsageError(`--${option.name()}: given more than once`);

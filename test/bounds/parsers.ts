@@ -43,6 +43,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'operators',
     bound: 'compiles expressions of model files; evaluates nothing',
   },
+  'src/providers/http/constants.ts': {
+    uses: { jsonata: 1 },
+    of: 'operators',
+    bound: 'compiles expressions of model files; evaluates nothing',
+  },
   'src/commands/admin/try/credential-mask.ts': {
     uses: { 'JSON.parse': 1, RegExp: 1 },
     of: 'operators',
@@ -56,8 +61,9 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'operators',
     bound: "the operator's own files",
   },
+  'src/commands/admin/try/outputs.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
   'src/commands/admin/try/bound-provider.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
-  'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
+  'src/catalogue/model-files.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
   'packages/api/src/client/api-client.ts': {
     uses: { 'JSON.parse': 2 },
     of: 'our own',

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { modelDefinitionSchema } from '../../src/catalogue/definition.ts';
 import type { ModelDefinition, Upstream } from '../../src/catalogue/definition.ts';
-import { findUpstreamProblems } from '../../src/catalogue/protocol.ts';
+import { describeUpstreamProblem, findUpstreamProblems } from '../../src/catalogue/protocol.ts';
 import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { HttpBinding, HttpUpstream } from '../../src/providers/http/binding.ts';
@@ -36,7 +36,7 @@ function definition(upstream: Changes): ModelDefinition {
 }
 
 function problemOf(upstream: Changes): string | undefined {
-  return findUpstreamProblems(definition(upstream), PROTOCOLS)[0];
+  return findUpstreamProblems(definition(upstream), PROTOCOLS).map(describeUpstreamProblem)[0];
 }
 
 describe('an upstream that a model file describes', () => {
@@ -90,9 +90,12 @@ describe('an upstream that a model file describes', () => {
 
   it('is rejected when the file sets a header that carries a credential or belongs to the connection', () => {
     for (const name of ['Authorization', 'cookie', 'Host', 'Content-Length']) {
-      assert.match(problemOf({ http: { ...GOOD, headers: { [name]: 'x' } } }) ?? '', /is not for a model file to set$/);
+      assert.match(
+        problemOf({ http: { ...GOOD, headers: { [name]: 'x' } } }) ?? '',
+        /is not for a model file to set: /,
+      );
       const submit = { ...GOOD.submit, headers: { [name]: "'x'" } };
-      assert.match(problemOf({ http: { ...GOOD, submit } }) ?? '', /is not for a model file to set$/);
+      assert.match(problemOf({ http: { ...GOOD, submit } }) ?? '', /is not for a model file to set: /);
     }
   });
 
@@ -115,7 +118,9 @@ describe('an upstream that a model file describes', () => {
   it('is rejected when the protocol and the description do not match', () => {
     const bare = { protocol: 'http', model: 'm' };
     const problem = (upstream: Upstream & { readonly http?: HttpBinding }): string | undefined =>
-      findUpstreamProblems({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS)[0];
+      findUpstreamProblems({ ...definition({}), routes: { default: { upstreams: [upstream] } } }, PROTOCOLS).map(
+        describeUpstreamProblem,
+      )[0];
 
     assert.equal(problem(bare), `${where}.http: missing for protocol http`);
     assert.equal(problem({ ...bare, http: GOOD }), `${where}.baseUrl: missing for protocol http`);
@@ -131,5 +136,66 @@ describe('an upstream that a model file describes', () => {
     const http = { ...GOOD, poll: { ...GOOD.poll, eval: 'x' } };
 
     assert.match(check(definition({ http: http as HttpBinding })) ?? '', /eval/);
+  });
+
+  it('is rejected when a constant is outside the list of its position, wherever the expression gives it', () => {
+    const at = (changes: Partial<HttpBinding>) => problemOf({ http: { ...GOOD, ...changes } });
+    const poll = (state: string) => at({ poll: { path: "'/jobs/' & $jobId", state } });
+
+    assert.equal(
+      poll("'finished'"),
+      `${where}.http.poll.state: "finished" at character 10 is none of running, done or failed`,
+    );
+    for (const state of [
+      "status = 'ok' ? 'DONE' : 'running'",
+      "$lookup({ 'ok': 'DONE', 'no': 'failed' }, status)",
+      "job.(status = 'ok' ? 'DONE')",
+      "($s := status; $s ?? 'DONE')",
+      'status ~> $lookup({ "ok": "DONE" }, ?)',
+    ]) {
+      assert.match(poll(state) ?? '', /"DONE" at character \d+ is none of running, done or failed$/, state);
+    }
+    for (const state of [
+      'status',
+      '$lowercase("DONE")',
+      "status = 'DONE' ? 'done' : $states",
+      "$lookup({ 'DONE': 'done' }, status)",
+      "status = 'x' ? null : 'running'",
+      "['DONE'][0] = status ? 'done'",
+    ]) {
+      assert.equal(poll(state), undefined, state);
+    }
+    assert.match(at({ reason: "code = 7 ? 'nsfw' : 'provider_error'" }) ?? '', /http\.reason: "nsfw" at /);
+    assert.match(at({ submit: { ...GOOD.submit, refusal: 'true' } }) ?? '', /submit\.refusal: true at character 4 is/);
+    assert.match(at({ cancel: { path: "'/x'", outcome: "'done'" } }) ?? '', /cancel\.outcome: "done" at /);
+    assert.equal(at({ reason: "code = 7 ? 'content_rejected'" }), undefined);
+  });
+
+  it('is rejected when usage has a name that cannot be reported', () => {
+    assert.match(
+      problemOf({ http: { ...GOOD, usage: "a ? { 'credits': b, 'tokens': c }" } }) ?? '',
+      /http\.usage: "tokens" at character 28 is none of inputTokens, /,
+    );
+    assert.equal(problemOf({ http: { ...GOOD, usage: "{ 'credits': { 'tokens': 1 }.tokens }" } }), undefined);
+  });
+
+  it('is rejected when the input has no files in a field that is sent as files', () => {
+    const files = { type: 'string', contentMediaType: 'image/*' };
+    const schema = {
+      properties: { prompt: { type: 'string' }, image: { anyOf: [{ $ref: '#/$defs/file' }] } },
+      allOf: [{ properties: { images: { type: 'array', items: files } } }],
+      $defs: { file: files },
+    };
+    const at = (http: Partial<HttpBinding>) =>
+      findUpstreamProblems({ ...definition({ http: { ...GOOD, ...http } }), inputSchema: schema }, PROTOCOLS).map(
+        describeUpstreamProblem,
+      )[0];
+    const form = (media: string) => ({ submit: { path: "'/jobs'", form: [{ name: 'a', media }] } });
+
+    assert.equal(at({ media: { imgae: 'inline' } }), `${where}.http.media.imgae: inputSchema has no field imgae`);
+    assert.match(at({ media: { prompt: 'inline' } }) ?? '', /gives prompt no contentMediaType, so it has no files$/);
+    assert.equal(at(form('file')), `${where}.http.submit.form.0.media: inputSchema has no field file`);
+    assert.equal(at({ media: { image: 'inline', images: 'inline', other: 'url' } }), undefined);
+    assert.equal(at(form('images')), undefined);
   });
 });

@@ -10,7 +10,7 @@ import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import { worstCaseCost } from '../../src/catalogue/price.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
-import { definition } from './definitions.ts';
+import { definition, textDefinition } from './definitions.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 
 describe('the embedded models', () => {
@@ -241,6 +241,47 @@ describe("an operator's model file", () => {
     assert.equal(catalogue.resolve('acme/images-999', undefined).checkInput({ prompt: 'a' }), undefined);
     // One turn in 50 ms, and a model that takes longer to compile on a busy machine.
     assert.ok(turns >= (performance.now() - since) / 500, `${turns} turns in ${performance.now() - since} ms`);
+  });
+
+  it('is rejected with one message if it is a text model', async () => {
+    const text = { ...textDefinition(), contextTokens: 10, maxOutputTokens: 11 };
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(text));
+
+    const { problems } = await createModelReader(PROTOCOLS)(await readModelTexts([directory]));
+
+    assert.deepEqual(
+      problems.map(({ problem }) => problem),
+      ['maxOutputTokens: 11 is more than contextTokens, 10'],
+    );
+  });
+
+  it('is rejected when a contentMediaType is no media type, with its position', async () => {
+    const { inputSchema } = definition();
+    const withImage = (image: object) =>
+      messageOf(
+        JSON.stringify(
+          definition({ inputSchema: { ...inputSchema, properties: { ...Object(inputSchema['properties']), image } } }),
+        ),
+      );
+
+    for (const type of ['image/png, image/jpeg', 'image', 'image/*/png', 'Image/PNG', 'image/png; q=1', '']) {
+      assert.equal(
+        await withImage({ type: 'string', contentMediaType: type }),
+        `inputSchema.properties.image.contentMediaType: ${JSON.stringify(type)} is no media type, such as image/png ` +
+          'or image/*; several are an anyOf of schemas with one each',
+      );
+    }
+    const nested = { type: 'array', items: { anyOf: [{ type: 'string', contentMediaType: 'jpeg' }] } };
+    assert.match(await withImage(nested), /^inputSchema\.properties\.image\.items\.anyOf\.0\.contentMediaType: /);
+    const good = { type: 'string', anyOf: [{ contentMediaType: 'image/svg+xml' }, { contentMediaType: 'image/*' }] };
+    const file = path.join(directory, 'bad.json');
+    await writeFile(
+      file,
+      JSON.stringify(
+        definition({ inputSchema: { ...inputSchema, properties: { ...Object(inputSchema['properties']), good } } }),
+      ),
+    );
+    assert.equal((await loadModels([directory], PROTOCOLS)).length, 1);
   });
 
   it('is rejected when a name in it is a member of every object', async () => {

@@ -198,6 +198,65 @@ describe('a provider file', () => {
     assert.deepEqual((await read()).problems, ['routes.default.upstreams.0.provider: there is no provider "acme"']);
   });
 
+  it('that is invalid is reported before the models that refer to it, which say so', async () => {
+    await putProvider({ ...PROVIDER, title: '' });
+    await putModel();
+
+    assert.deepEqual((await read()).problems, [
+      'invalid provider file: title: minLength: got 0, want 1',
+      'routes.default.upstreams.0.provider: the file of the provider "acme" is invalid',
+    ]);
+  });
+
+  it('that appears invalid, or is removed, changes what its models report', async () => {
+    await putModel();
+    const reader = createModelReader(PROTOCOLS);
+    const next = async () => {
+      const { problems } = await reader(await readModelTexts([directory]));
+      return problems.at(-1)?.problem;
+    };
+
+    assert.match((await next()) ?? '', /there is no provider "acme"$/);
+    await putProvider({ ...PROVIDER, title: '' });
+    assert.match((await next()) ?? '', /the file of the provider "acme" is invalid$/);
+    await rm(path.join(directory, 'providers/acme/provider.json'));
+    assert.match((await next()) ?? '', /there is no provider "acme"$/);
+  });
+
+  it('has its own problems reported once, with their positions in it, and no more than those', async () => {
+    const http = { ...HTTP, headers: { accept: 'a/b' }, poll: { ...HTTP.poll, state: '(' } };
+    await putProvider({ ...PROVIDER, upstream: { ...PROVIDER.upstream, http } });
+    const own = { ...UPSTREAM, http: { ...UPSTREAM.http, jobId: ')', headers: { cookie: 'a' }, auth: { name: null } } };
+    await putModel({ routes: { default: { upstreams: [UPSTREAM, own] } } });
+    await putModel({ name: 'others', routes: { default: { upstreams: [UPSTREAM] } } }, 'providers/acme/others.json');
+
+    const { problems } = await createModelReader(PROTOCOLS)(await readModelTexts([directory]));
+
+    const of = (name: string) =>
+      problems
+        .flatMap(({ file, problem }) => (path.basename(file) === name ? (problem.split(': ')[0] ?? '') : []))
+        .toSorted((one, other) => one.localeCompare(other));
+    assert.deepEqual(of('provider.json'), ['upstream.http.headers.accept', 'upstream.http.poll.state']);
+    assert.deepEqual(of('pictures.json'), [
+      'routes.default.upstreams.1.http.auth.name',
+      'routes.default.upstreams.1.http.headers.cookie',
+      'routes.default.upstreams.1.http.jobId',
+    ]);
+    assert.deepEqual(of('others.json'), []);
+  });
+
+  it('names media of some models that others do not have', async () => {
+    const media = { image_url: 'inline' };
+    await putProvider({ ...PROVIDER, upstream: { ...PROVIDER.upstream, http: { ...HTTP, media } } });
+    await putModel();
+    assert.deepEqual((await read()).problems, []);
+
+    await putModel({ routes: { default: { upstreams: [{ ...UPSTREAM, http: { ...UPSTREAM.http, media } }] } } });
+    assert.deepEqual((await read()).problems, [
+      'routes.default.upstreams.0.http.media.image_url: inputSchema has no field image_url',
+    ]);
+  });
+
   it('leaves the form of the merged model to the check of the model', async () => {
     await putProvider();
     await putModel({ routes: { default: { upstreams: [{ provider: 'acme', model: 'pictures' }] } } });

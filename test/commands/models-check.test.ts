@@ -1,6 +1,6 @@
 /** `admin models check`: an operator's model files validated before any process loads them, without an installation. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -17,6 +17,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 interface Checked {
   readonly files: number;
   readonly models: readonly string[];
+  readonly builtIn?: number;
   readonly belowCost: readonly unknown[];
   readonly problems: readonly { readonly file: string; readonly problem: string }[];
 }
@@ -34,7 +35,8 @@ describe('admin models check', () => {
 
     assert.equal(code, 0, stderr);
     assert.equal(report.files, 1);
-    assert.ok(report.models.includes('acme/images') && report.models.includes('darkroom/scene'));
+    assert.deepEqual(report.models, ['acme/images']);
+    assert.ok((report.builtIn ?? 0) > 50);
     assert.deepEqual(report.problems, []);
   });
 
@@ -96,7 +98,7 @@ describe('admin models check', () => {
       `${where}.submit.path: not JSONata: String literal must be terminated by a matching quote at character 6`,
       `${where}.submit.body: $now is not available here`,
       `${where}.auth.name: scheme header needs it`,
-      `${where}.headers: cookie is not for a model file to set`,
+      `${where}.submit.headers.cookie: cookie is not for a model file to set: auth sends the credential`,
       `${where}.poll: it and jobId need one another`,
       'examples.1: invalid input: prompt: minLength: got 0, want 1',
       'examples.2: invalid input: missing property: prompt',
@@ -107,12 +109,45 @@ describe('admin models check', () => {
     ]);
   });
 
+  it('counts the files of providers too, and what depends on one that is invalid', async () => {
+    const own = path.join(directory, 'providers/acme');
+    await mkdir(own, { recursive: true });
+    const provider = {
+      name: 'acme',
+      title: 'Acme',
+      checkedAt: '2026-11-27',
+      upstream: { protocol: 'replicate', baseUrl: 'https://api.acme.example' },
+    };
+    await writeFile(path.join(own, 'provider.json'), JSON.stringify(provider));
+    const routes = { default: { upstreams: [{ provider: 'acme', model: 'm' }] } };
+    for (const name of ['a', 'b']) {
+      await writeFile(path.join(own, `${name}.json`), JSON.stringify({ ...definition({ name }), routes }));
+    }
+    const good = await check(directory);
+    assert.equal(good.code, 0, good.stderr);
+    assert.deepEqual([good.report.files, good.report.models], [3, ['a', 'b']]);
+
+    const upstream = { ...provider.upstream, protocol: 'unheard-of' };
+    await writeFile(path.join(own, 'provider.json'), JSON.stringify({ ...provider, upstream }));
+    const bad = await check(directory);
+    assert.equal(bad.code, 1);
+    assert.match(bad.stderr, /^1 of the files would be rejected, and with them 2 that refer to a provider$/m);
+    assert.deepEqual(
+      bad.report.problems.map(({ file, problem }) => [path.basename(file), problem.split(',')[0]]),
+      [['provider.json', 'upstream.protocol: there is no "unheard-of"']],
+    );
+    assert.deepEqual(bad.report.models, []);
+  });
+
   it('recognizes the directory of the embedded models', async () => {
     const { code, report } = await check(packageFile('models'));
 
     assert.equal(code, 0);
     assert.deepEqual(report.problems, []);
-    assert.equal(report.files, report.models.length);
+    const paths = await readdir(packageFile('models'), { recursive: true });
+    assert.equal(report.files, paths.filter((name) => name.endsWith('.json')).length);
+    assert.ok(report.models.includes('darkroom/scene'));
+    assert.equal(report.builtIn, undefined);
   });
 
   it('reports a directory that does not exist', async () => {

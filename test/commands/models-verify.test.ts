@@ -161,8 +161,8 @@ describe('admin models verify, without --live', () => {
           report.runs?.map(({ model, atMost }) => [model, atMost]),
           [['boats', '0.02']],
         );
-        assert.match(report.skipped?.[0]?.reason ?? '', /--media image=<url>/);
-        const given = await verify(['foxes', '--media', 'image=https://cdn.acme.example/fox.png']);
+        assert.match(report.skipped?.[0]?.reason ?? '', /--media-url image=<url>/);
+        const given = await verify(['--media-url', 'image=https://cdn.acme.example/fox.png', 'foxes']);
         assert.deepEqual([given.report.atMost, given.report.skipped], ['0.01', []]);
         assert.equal((await verify(['acme', '--cancel'])).report.atMost, '0.04');
         assert.equal((await verify(['acme', '--max-cost', '0.019'])).report.runs?.length, 0);
@@ -194,7 +194,7 @@ describe('admin models verify, without --live', () => {
       [['--live', '--yes'], /--max-cost: --live needs it/],
       [['--live', '--max-cost', 'much'], /--max-cost: "much"/],
       [['--yes'], /--yes: it needs --live/],
-      [['acme', '--media', 'image=fox.png'], /--media: "image=fox.png"/],
+      [['acme', '--media-url', 'image=fox.png'], /--media-url: "image=fox.png"/],
       [['acme', '--live', '--max-cost', '1'], /--yes: without a terminal/],
     ] as const) {
       const { code, stderr } = await verify(args);
@@ -356,6 +356,59 @@ describe('admin models verify --live', () => {
         assert.equal(requests.filter(isSubmit).length, 1);
       },
       models,
+    );
+  });
+
+  it('fetches the files that it sends before it asks, and does not count a run whose file cannot be used', async () => {
+    const image = { type: 'string', contentMediaType: 'image/*' };
+    const foxes = {
+      inputSchema: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['prompt'],
+        properties: { prompt: { type: 'string' }, image },
+      },
+      examples: [{ prompt: 'a fox', image: 'https://example.com/fox.png' }],
+      routes: {
+        default: {
+          upstreams: [
+            {
+              provider: 'acme',
+              model: 'm',
+              http: { media: { image: 'inline' }, submit: { body: '{ "say": prompt, "image": image }' } },
+            },
+          ],
+        },
+      },
+    };
+    await withProvider(
+      oneJob,
+      async ({ requests }) => {
+        const mediaUrl = ['--media-url', `image=${origin}/a.png`];
+        const blocked = await verify(['acme', '--live', '--yes', '--max-cost', '0.05', ...mediaUrl], {
+          ...KEY,
+          EGRESS_ALLOW: '',
+        });
+
+        assert.match(blocked.stderr, /^This sends 1 of the examples to providers\. That may cost 0\.01 USD\.$/m);
+        assert.match(
+          blocked.report.skipped?.[0]?.reason ?? '',
+          new RegExp(
+            `^--media-url: ${origin}/a.png: .*127\\.0\\.0\\.1 is not a public address; .*EGRESS_ALLOW=${origin}\\)$`,
+          ),
+        );
+        assert.deepEqual(
+          blocked.report.results?.map(({ model }) => model),
+          ['boats'],
+        );
+        assert.equal(blocked.code, 1);
+
+        const fetched = await live(...mediaUrl);
+        assert.equal(fetched.code, 0, fetched.stderr);
+        assert.match(fetched.stderr, /^This sends 2 of the examples to providers\. That may cost 0\.02 USD\.$/m);
+        assert.ok(requests.some(({ body }) => body.includes(PNG.toString('base64'))));
+      },
+      { boats: {}, foxes },
     );
   });
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -12,15 +11,11 @@ import { definition, textDefinition } from '../catalogue/definitions.ts';
 import { JOBS, withRecorder } from '../providers/http/recorder.ts';
 import type { Answers, Recorder } from '../providers/http/recorder.ts';
 import { builtProgram } from '../support/built-program.ts';
-import { createAdminProgram } from '../../src/commands/admin/arguments.ts';
-import { tryCommand } from '../../src/commands/admin/models.ts';
-import { DarkroomError } from '../../src/domain/darkroom-error.ts';
 import { runAdminCommand } from '../commands/admin-command.ts';
 import type { CommandResult } from '../commands/admin-command.ts';
+import { HTTP, KEY, SECRET, openTryRoom, tryOut } from './try-out.ts';
+import type { TryRoom } from './try-out.ts';
 
-const SECRET = 'the-secret-of-main';
-const KEY = { UPSTREAM_MAIN_KEY: SECRET };
-const HTTP = 'routes.default.upstreams.0.http';
 const POLL = { path: "'/jobs/' & $jobId", state: 'state' };
 /** The smallest PNG: one pixel. */
 const PNG = Buffer.from(
@@ -28,54 +23,15 @@ const PNG = Buffer.from(
   'base64',
 );
 
-const SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['prompt'],
-  properties: {
-    prompt: { type: 'string', minLength: 1 },
-    n: { type: 'integer', minimum: 1, maximum: 4 },
-    image_url: { type: 'string', contentMediaType: 'image/png' },
-    image_urls: { type: 'array', items: { type: 'string', contentMediaType: 'image/*' } },
-  },
-};
-
+let room: TryRoom;
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-try-test-'));
+  room = await openTryRoom();
+  ({ directory } = room);
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(() => room.remove());
 
-/** Writes a model file. @returns its path. */
-async function modelFile(http: HttpBinding, origin = 'https://api.example', changes: object = {}): Promise<string> {
-  const file = path.join(directory, 'model.json');
-  const upstream = { protocol: 'http', baseUrl: `${origin}/v1`, secret: 'main', model: 'some/model', http };
-  const routes = { default: { upstreams: [upstream] } };
-  const pricing = { unit: 'image', usd: '0.01', count: { field: 'n', default: 1 } } as const;
-  const model = definition({ routes, pricing, inputSchema: SCHEMA });
-  await writeFile(file, JSON.stringify({ ...model, ...changes }));
-  return file;
-}
-
-/** Runs the command in this process, as the program does. */
-async function tryOut(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>> = KEY,
-): Promise<CommandResult> {
-  let stdout = '';
-  const program = createAdminProgram().exitOverride();
-  const print = (text: string): void => {
-    stdout += text;
-  };
-  tryCommand(program.command('models'), environment, print);
-  try {
-    await program.parseAsync(['models', 'try', ...args], { from: 'user' });
-    return { code: 0, stdout, stderr: '' };
-  } catch (error) {
-    assert.ok(error instanceof DarkroomError, String(error));
-    return { code: 1, stdout, stderr: `${error.message}\n` };
-  }
-}
+const modelFile: TryRoom['modelFile'] = (...args) => room.modelFile(...args);
 
 /** Sends to a server that answers like this. */
 async function send(
@@ -221,6 +177,7 @@ describe('admin models try, without sending', () => {
       await modelFile(http),
       '--media',
       `image_urls=${image}`,
+      '--media',
       `image_urls=${image}`,
     ]);
 
@@ -300,6 +257,7 @@ describe('admin models try, without sending', () => {
       [[embedded], /^protocol embedded runs in the worker and sends no requests$/m],
       [[text], /a text model has no requests to show/],
       [[good, '--record', 'x'], /^--record: it needs --send$/m],
+      [[good, '--expect', 'done'], /^--expect: it needs --send or --recording$/m],
       [[good, '--recording', '/no/such'], /^--recording: \/no\/such cannot be read \(ENOENT\)$/m],
       [[good, '--recording', recording], /exchanges\.0\.response\.status: minimum: got 20, want 100$/m],
       [[good, '--send', '--recording', 'x'], /leave out --send$/m],
@@ -628,7 +586,10 @@ describe('admin models try --recording', () => {
     const { code, stdout } = await play(JOBS, [other]);
 
     assert.equal(code, 0);
-    assert.match(stdout, /^The recording has no response to this request\.$/m);
+    assert.match(
+      stdout,
+      /^The recording has no response to this request\. It has GET https:\/\/api\.example\/v1\/jobs\/x\.$/m,
+    );
     assert.match(stdout, /^Not evaluated, because no response calls for it: jobId, poll\.path, poll\.state, outputs$/m);
   });
 

@@ -67,7 +67,11 @@ const VerifySchema = Type.Object(
 
 export const HookSchema = Type.Object(
   { challenge: Type.Optional(ChallengeSchema), verify: Type.Optional(VerifySchema) },
-  { additionalProperties: false, minProperties: 1 },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'What a provider needs that calls `$hookUrl`, besides that address.',
+  },
 );
 
 export type HookRules = Static<typeof HookSchema>;

@@ -39,6 +39,7 @@ const HEADER_NAME = '^[A-Za-z][A-Za-z0-9-]{0,63}$';
 const HeaderExpressions = Type.Record(Type.String({ pattern: HEADER_NAME }), expression('The value, a text.'), {
   additionalProperties: false,
   maxProperties: 20,
+  description: 'Headers of this request, each an expression.',
 });
 
 const Path = expression(
@@ -50,13 +51,18 @@ const RetryAfter = expression(
 );
 
 const USAGE_MEMBERS = USAGE_NAMES.map((name) => `\`${name}\``).join(', ');
+/** The method of a request that sends something. */
+const SendMethod = (fallback: 'POST' | 'PUT') =>
+  Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'], description: `Default: \`${fallback}\`.` });
 
 /** The name of a part of a form. */
 export const FORM_PART_NAME = '^[A-Za-z0-9_.\\[\\]-]{1,100}$';
 
 const FormPart = Type.Object(
   {
-    name: Type.Optional(Type.String({ pattern: FORM_PART_NAME })),
+    name: Type.Optional(
+      Type.String({ pattern: FORM_PART_NAME, description: 'The name of the part; `fields` has names of its own.' }),
+    ),
     value: Type.Optional(expression('A text, number or boolean; a list is sent as several parts; nothing: no part.')),
     fields: Type.Optional(expression('An object, each member of which is sent as a part of that name.')),
     media: Type.Optional(Type.String({ pattern: MEDIA_FIELD, description: 'A field of the input, sent as files.' })),
@@ -74,7 +80,7 @@ const Form = Type.Array(FormPart, {
 /** A request that takes a file of an input, before the submit. */
 const Upload = Type.Object(
   {
-    method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+    method: Type.Optional(SendMethod('POST')),
     path: Path,
     headers: Type.Optional(HeaderExpressions),
     body: Type.Optional(expression('Sent as JSON; the response names the URL for `send`.')),
@@ -82,7 +88,7 @@ const Upload = Type.Object(
     send: Type.Optional(
       Type.Object(
         {
-          method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+          method: Type.Optional(SendMethod('PUT')),
           url: expression('Of the answer to the first request: where the file goes, on one of `hosts`.'),
           headers: Type.Optional(HeaderExpressions),
           form: Type.Optional(Form),
@@ -92,7 +98,7 @@ const Upload = Type.Object(
             }),
           ),
         },
-        { additionalProperties: false, description: 'Default: a PUT of the bytes.' },
+        { additionalProperties: false, description: 'The request that sends the file. Default: a PUT of its bytes.' },
       ),
     ),
     reference: expression('Of the answer to the first request: what the provider calls the file.'),
@@ -106,7 +112,11 @@ const Upload = Type.Object(
 );
 
 /** HTTP statuses that mean that the job has failed. */
-const Statuses = Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), { maxItems: 50, uniqueItems: true });
+const Statuses = Type.Array(Type.Integer({ minimum: 400, maximum: 599 }), {
+  maxItems: 50,
+  uniqueItems: true,
+  description: 'The HTTP statuses that mean that the job has failed. Others count as no response.',
+});
 
 export const HttpBindingSchema = Type.Object(
   {
@@ -126,7 +136,7 @@ export const HttpBindingSchema = Type.Object(
     ),
     submit: Type.Object(
       {
-        method: Type.Optional(Type.Unsafe<'POST' | 'PUT'>({ type: 'string', enum: ['POST', 'PUT'] })),
+        method: Type.Optional(SendMethod('POST')),
         path: Path,
         headers: Type.Optional(HeaderExpressions),
         body: Type.Optional(expression('Sent as JSON.')),
@@ -134,8 +144,8 @@ export const HttpBindingSchema = Type.Object(
         retryAfter: Type.Optional(RetryAfter),
         refusal: Type.Optional(
           expression(
-            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx or ' +
-              'JSON with a 5xx that has neither job nor outputs took none if this gives a reason.',
+            'Of an answer that took no work: the reason, one of the closed list; nothing: by the status. A 2xx, or ' +
+              'JSON with a 5xx, that has neither job nor outputs took none if this gives a reason.',
           ),
         ),
         usage: Type.Optional(
@@ -145,7 +155,7 @@ export const HttpBindingSchema = Type.Object(
           expression('Of the same answer: what is charged, in USD, unless a later answer says otherwise.'),
         ),
       },
-      { additionalProperties: false },
+      { additionalProperties: false, description: 'The request that hands over the work.' },
     ),
     preflight: Type.Optional(
       Type.Object(
@@ -182,7 +192,9 @@ export const HttpBindingSchema = Type.Object(
     poll: Type.Optional(
       Type.Object(
         {
-          method: Type.Optional(Type.Unsafe<'GET' | 'POST'>({ type: 'string', enum: ['GET', 'POST'] })),
+          method: Type.Optional(
+            Type.Unsafe<'GET' | 'POST'>({ type: 'string', enum: ['GET', 'POST'], description: 'Default: `GET`.' }),
+          ),
           path: Path,
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
           state: expression('`running`, `done` or `failed`; anything else counts as no response, and is polled again.'),
@@ -197,7 +209,11 @@ export const HttpBindingSchema = Type.Object(
           ),
           failedStatuses: Type.Optional(Statuses),
         },
-        { additionalProperties: false, description: 'Statuses of failed jobs: 404 and 410 where none are named.' },
+        {
+          additionalProperties: false,
+          description:
+            'The request for the state of a job. 404 and 410 mean that it has failed, unless `failedStatuses` says otherwise.',
+        },
       ),
     ),
     result: Type.Optional(
@@ -234,7 +250,11 @@ export const HttpBindingSchema = Type.Object(
       Type.Object(
         {
           method: Type.Optional(
-            Type.Unsafe<'POST' | 'PUT' | 'DELETE'>({ type: 'string', enum: ['POST', 'PUT', 'DELETE'] }),
+            Type.Unsafe<'POST' | 'PUT' | 'DELETE'>({
+              type: 'string',
+              enum: ['POST', 'PUT', 'DELETE'],
+              description: 'Default: `POST`.',
+            }),
           ),
           path: Path,
           body: Type.Optional(expression('Sent as JSON; default: nothing.')),
@@ -250,11 +270,14 @@ export const HttpBindingSchema = Type.Object(
             expression('What is billed all the same, in USD; of the answer to this request or else of a last poll.'),
           ),
         },
-        { additionalProperties: false },
+        {
+          additionalProperties: false,
+          description: 'The request that cancels a job. Absent: a job cannot be cancelled.',
+        },
       ),
     ),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'Of protocol `http`: how the API is called.' },
 );
 
 export type HttpBinding = Static<typeof HttpBindingSchema>;

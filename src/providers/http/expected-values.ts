@@ -1,7 +1,9 @@
 /** What each expression of a binding has to give, in words, for the author of a model file. */
 import { USAGE_NAMES } from '../../domain/provider-usage.ts';
+import { findNearMiss } from './hosts.ts';
 import type { HostScope } from './hosts.ts';
 import { isUsage, microUsdOf } from '../consumption.ts';
+import { isWebAddress } from '../json-answer.ts';
 import { retryAfterMsOf } from '../retry-hints.ts';
 import {
   OUTCOMES,
@@ -11,6 +13,7 @@ import {
   filesOf,
   headerOf,
   jobIdOf,
+  listed,
   outcomeOf,
   progressOf,
   reasonOf,
@@ -85,16 +88,16 @@ export function findUnmetExpectation(member: string, value: unknown, scope: Host
   // Many providers write null for what they do not have.
   const isNothing = value === undefined || (value === null && expected.isOptional);
   const isMet = isNothing ? expected.isOptional : expected.isMet(value, scope);
-  return isMet ? undefined : expected.words;
+  if (isMet) return undefined;
+  const nearMiss =
+    expected === address && typeof value === 'string' && isWebAddress(value)
+      ? findNearMiss(new URL(value), scope)
+      : undefined;
+  return nearMiss === undefined ? expected.words : `${expected.words} (${nearMiss})`;
 }
 
 function expectedAt(member: string): Expected | undefined {
   if (Object.hasOwn(EXPECTED, member)) return EXPECTED[member];
   if (/^(submit|upload|upload\.send)\.headers\./.test(member)) return header;
   return /\.form\.\d+\.fields$/.test(member) ? fields : undefined;
-}
-
-/** `running, done or failed` */
-function listed(words: readonly string[]): string {
-  return `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
 }

@@ -48,3 +48,27 @@ export function isAllowed(url: URL, scope: HostScope): boolean {
 export function mayReceiveCredential(url: URL, scope: HostScope): boolean {
   return findHost(url, scope)?.receivesCredential === true;
 }
+
+/**
+ * Why a request may not go to a URL, for the author of a model file.
+ *
+ * @returns the entry of `hosts` that nearly allows it, or what else is wrong; undefined: no entry is near.
+ */
+export function findNearMiss(url: URL, { baseUrl, hosts = [] }: HostScope): string | undefined {
+  if (baseUrl === undefined || !URL.canParse(baseUrl)) return undefined;
+  const { protocol } = new URL(baseUrl);
+  const sameName = [...hosts.map(({ host }) => host), new URL(baseUrl).host].find((entry) =>
+    matches(url.hostname, withoutPort(entry)),
+  );
+  const nextDomain = hosts.find(({ host }) => host === `*.${url.host}`)?.host;
+  if (sameName === undefined) {
+    return nextDomain === undefined ? undefined : `${nextDomain} stands only for names below ${url.host}`;
+  }
+  if (url.protocol !== protocol) return `${url.host} is reached by ${protocol.slice(0, -1)} only, as baseUrl is`;
+  if (url.username !== '' || url.password !== '') return 'a URL with user and password is never used';
+  return `hosts needs ${url.host}; ${sameName} is another port`;
+}
+
+function withoutPort(entry: string): string {
+  return entry.replace(/:[0-9]+$/, '');
+}

@@ -5,25 +5,29 @@ import { findAuthProblem } from './auth/auth.ts';
 import { BODY_OUTPUT } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
 import { findHookProblem, usesDerivedSecret } from '../hooks/hook-rules.ts';
+import { findUnusableConstants } from './constants.ts';
 
 /** They make an expression out of data, or return another result each time: a repeated submit must stay the same. */
 const BARRED_FUNCTIONS: readonly string[] = ['eval', 'now', 'millis', 'random', 'shuffle'];
 
-/** Set by the client itself, or a way around the credential's name. */
-const BARRED_HEADERS: readonly string[] = [
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'host',
-  'connection',
-  'transfer-encoding',
-  'content-length',
-  'content-type',
-  'accept',
-  'accept-encoding',
-  'user-agent',
-  'expect',
-  'upgrade',
+/** Headers that a file may not set, with the reason. */
+const BARRED_HEADERS: readonly (readonly [reason: string, names: readonly string[]])[] = [
+  ['auth sends the credential', ['authorization', 'proxy-authorization', 'cookie']],
+  [
+    'it is set for each request',
+    [
+      'host',
+      'connection',
+      'transfer-encoding',
+      'content-length',
+      'content-type',
+      'accept',
+      'accept-encoding',
+      'user-agent',
+      'expect',
+      'upgrade',
+    ],
+  ],
 ];
 
 /** Whether any expression of a submit reads this variable. */
@@ -39,20 +43,36 @@ export function submitReads({ submit }: HttpBinding, variable: 'taskId' | 'hookU
 
 /** @returns everything that is wrong with a binding beyond its form, with its position. */
 export function findBindingProblems(binding: HttpBinding): readonly string[] {
-  const ofExpressions = expressionsOf(binding).flatMap(([name, text]) => {
-    const problem = text === undefined ? undefined : findExpressionProblem(text);
-    return problem === undefined ? [] : `${name}: ${problem}`;
-  });
-  const { auth, poll, jobId, result, unbilled, cancel } = binding;
-  // What an expression sends is known only of one that can be read.
-  const isReadable = ofExpressions.length === 0;
+  return [...findMemberProblems(binding), ...findBindingGaps(binding)];
+}
+
+/** @returns what is wrong with single members. */
+export function findMemberProblems(binding: HttpBinding): readonly string[] {
+  const { auth, hook } = binding;
+  const hookProblem = hook === undefined ? undefined : findHookProblem(hook);
   const others = [
     auth === undefined ? undefined : findAuthProblem(auth),
     ...findHeaderProblems(binding),
     ...findBodyProblems(binding),
-    ...findMediaProblems(binding),
     findOutputProblem(binding),
-    isReadable ? findCallProblem(binding) : undefined,
+    hookProblem === undefined ? undefined : `hook.${hookProblem}`,
+  ];
+  return [
+    ...findExpressionProblems(binding),
+    ...findConstantProblems(binding),
+    ...others.filter((problem) => problem !== undefined),
+  ];
+}
+
+/** @returns what a binding lacks as a whole. */
+export function findBindingGaps(binding: HttpBinding): readonly string[] {
+  const { poll, jobId, result, unbilled, cancel, submit } = binding;
+  // What an expression sends is known only of one that can be read.
+  const isReadable = findExpressionProblems(binding).length === 0;
+  const gaps = [
+    (submit.body === undefined) === (submit.form === undefined) ? 'submit: it needs either body or form' : undefined,
+    ...findMediaGaps(binding),
+    isReadable ? findCallGap(binding) : undefined,
     (jobId === undefined) === (poll === undefined) ? undefined : 'poll: it and jobId need one another',
     jobId === undefined ? findConsumptionProblem(binding) : undefined,
     jobId === undefined && (result ?? cancel ?? unbilled) !== undefined
@@ -62,20 +82,42 @@ export function findBindingProblems(binding: HttpBinding): readonly string[] {
       ? 'isSubmitRepeatable: no expression of submit sends $taskId'
       : undefined,
   ];
-  return [...ofExpressions, ...others.filter((problem) => problem !== undefined)];
+  return gaps.filter((problem) => problem !== undefined);
+}
+
+function findExpressionProblems(binding: HttpBinding): readonly string[] {
+  return expressionsOf(binding).flatMap(([name, text]) => {
+    const problem = text === undefined ? undefined : findExpressionProblem(text);
+    return problem === undefined ? [] : `${name}: ${problem}`;
+  });
+}
+
+/** Values that are written in an expression and that its position never accepts. */
+function findConstantProblems(binding: HttpBinding): readonly string[] {
+  return expressionsOf(binding).flatMap(([name, text]) =>
+    text === undefined || findExpressionProblem(text) !== undefined
+      ? []
+      : findUnusableConstants(name, text).map((problem) => `${name}: ${problem}`),
+  );
 }
 
 function findHeaderProblems({ headers, submit, upload }: HttpBinding): readonly string[] {
-  const names = [headers, submit.headers, upload?.headers, upload?.send?.headers].flatMap((all) =>
-    Object.keys(all ?? {}),
+  const all = [
+    ['headers', headers],
+    ['submit.headers', submit.headers],
+    ['upload.headers', upload?.headers],
+    ['upload.send.headers', upload?.send?.headers],
+  ] as const;
+  return all.flatMap(([position, names = {}]) =>
+    Object.keys(names).flatMap((name) => {
+      const reason = BARRED_HEADERS.find(([, barred]) => barred.includes(name.toLowerCase()))?.[0];
+      return reason === undefined ? [] : `${position}.${name}: ${name} is not for a model file to set: ${reason}`;
+    }),
   );
-  const barred = new Set(names.filter((name) => BARRED_HEADERS.includes(name.toLowerCase())));
-  return [...barred].map((name) => `headers: ${name} is not for a model file to set`);
 }
 
 function findBodyProblems({ auth, submit, upload }: HttpBinding): readonly string[] {
   return [
-    ...((submit.body === undefined) === (submit.form === undefined) ? ['submit: it needs either body or form'] : []),
     ...(submit.form !== undefined && auth?.scheme === 'sigv4'
       ? ['submit.form: scheme sigv4 signs the body, and a form is streamed']
       : []),
@@ -123,7 +165,7 @@ function findPartProblem({ name, value, fields, media, isFile }: FormPartBinding
   return name === undefined ? undefined : 'name: fields has the names';
 }
 
-function findMediaProblems({ media = {}, upload, submit }: HttpBinding): readonly string[] {
+function findMediaGaps({ media = {}, upload, submit }: HttpBinding): readonly string[] {
   const fieldsOf = (wanted: string) => Object.entries(media).flatMap(([field, mode]) => (mode === wanted ? field : []));
   const uploaded = fieldsOf('upload');
   return [
@@ -151,18 +193,27 @@ function findConsumptionProblem({ submit }: HttpBinding): string | undefined {
 }
 
 /** A provider calls only the address that it was sent. */
-function findCallProblem(binding: HttpBinding): string | undefined {
+function findCallGap(binding: HttpBinding): string | undefined {
   const { hook } = binding;
   const sendsSecret = submitReads(binding, 'hookSecret');
   if (hook !== undefined) {
     if (!submitReads(binding, 'hookUrl')) return 'hook: no expression of submit sends $hookUrl';
-    const problem = findHookProblem(hook);
-    if (problem !== undefined) return `hook.${problem}`;
+    if (findHookProblem(hook) !== undefined) return undefined;
     if (usesDerivedSecret(hook)) {
       return sendsSecret ? undefined : 'hook.verify.secret: missing, and no expression of submit sends $hookSecret';
     }
   }
   return sendsSecret ? 'submit: $hookSecret is for scheme hmac-sha256 of hook.verify without a secret' : undefined;
+}
+
+/** The fields of the input whose files a binding sends, by the positions that name them. */
+export function mediaFieldsOf({ media = {}, submit }: HttpBinding): readonly (readonly [string, string])[] {
+  return [
+    ...Object.entries(media).flatMap(([field, mode]) => (mode === 'url' ? [] : [[`media.${field}`, field] as const])),
+    ...(submit.form ?? []).flatMap(({ media: field }, index) =>
+      field === undefined ? [] : [[`submit.form.${index}.media`, field] as const],
+    ),
+  ];
 }
 
 /** Every expression of a binding with its position; undefined where a file has none. */

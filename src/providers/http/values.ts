@@ -96,3 +96,8 @@ export function filesOf(value: unknown, scope: HostScope, input: GenerationReque
     return typeof item === 'string' && (isWebAddress(item) || item.startsWith('data:')) ? filesIn(item) : [];
   });
 }
+
+/** `running, done or failed` */
+export function listed(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;
+}

@@ -5,7 +5,11 @@ import type { UpstreamBinding } from '../provider.ts';
 
 const APIS = ['images', 'images.edit', 'speech', 'transcriptions', 'videos'] as const;
 
-export const ApiSchema = Type.Unsafe<(typeof APIS)[number]>({ type: 'string', enum: [...APIS] });
+export const ApiSchema = Type.Unsafe<(typeof APIS)[number]>({
+  type: 'string',
+  enum: [...APIS],
+  description: 'Of `openai`: the interface. Default: what follows from what the model makes.',
+});
 
 export type Api = Static<typeof ApiSchema>;
 

@@ -13,7 +13,9 @@ export const replicateProtocol: UpstreamProtocol = {
   name: 'replicate',
   fields: {
     rename: RenameSchema,
-    webhookSecret: SecretName("The name of the credential with which the account's webhooks are signed."),
+    webhookSecret: SecretName(
+      "Of `replicate`: the name of the credential with which the account's webhooks are signed.",
+    ),
   },
   hookOf: (upstream) =>
     isSigning(upstream) ? { verify: { scheme: 'standard-webhooks', secret: upstream.webhookSecret } } : undefined,

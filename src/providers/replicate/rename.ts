@@ -8,7 +8,11 @@ const FIELD_NAME = '^[A-Za-z_][A-Za-z0-9_]{0,63}$';
 export const RenameSchema = Type.Record(
   Type.String({ pattern: FIELD_NAME }),
   Type.String({ pattern: FIELD_NAME, description: "The model's name for a field of the input." }),
-  { maxProperties: 100, additionalProperties: false },
+  {
+    maxProperties: 100,
+    additionalProperties: false,
+    description: 'Of `replicate`: what the model calls fields of the input. Others keep their names.',
+  },
 );
 
 type Rename = Static<typeof RenameSchema>;

@@ -67,7 +67,7 @@ describe('usage and cost of a submit without jobs', () => {
 
   it('count as not reported if an expression fails or names something else, and the outputs still count', async () => {
     assert.deepEqual(await consumed({}, { ...SYNCHRONOUS, cost: '$error("no")' }), { kind: 'done' });
-    assert.deepEqual(await consumed({}, { ...SYNCHRONOUS, usage: '{ "dollars": 1 }' }), { kind: 'done' });
+    assert.deepEqual(await consumed({ used: { dollars: 1 } }, { ...SYNCHRONOUS, usage: 'used' }), { kind: 'done' });
     assert.deepEqual(await consumed({}, { ...SYNCHRONOUS, usage: '[1]' }), { kind: 'done' });
   });
 });

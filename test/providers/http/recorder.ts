@@ -89,7 +89,7 @@ export function bind(
   },
 ): BoundProvider {
   const upstream = { id: 'acme', protocol: 'http', baseUrl: `${origin}/v1`, secret: 'main', model: 'some/model', http };
-  assert.deepEqual(httpProtocol.problemsOf?.(upstream), []);
+  assert.deepEqual([...(httpProtocol.problemsOf?.(upstream) ?? []), ...(httpProtocol.gapsOf?.(upstream) ?? [])], []);
   assert.notEqual(findBinding(upstream), undefined);
   const secrets = createSecretSource({ MAIN: secret ?? 'the-key' });
   const provider = createHttpProvider({ secrets, logger }).boundTo?.(upstream, 'image');

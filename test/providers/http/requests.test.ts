@@ -594,7 +594,7 @@ describe('a binding that cannot work', () => {
       [{ submit: { path: "'/x'", form: [{ name: 'a', isFile: true }] } }, /^submit\.form\.0\.isFile/],
       [{ submit: { path: "'/x'", form: [{ name: 'a', value: '(' }] } }, /^submit\.form\.0\.value: not JSONata/],
       [{ submit: { path: "'/x'", form: [{ fields: '$eval("1")' }] } }, /^submit\.form\.0\.fields: \$eval/],
-      [{ submit: { path: "'/x'", body: '1', headers: { Cookie: '1' } } }, /^headers: Cookie/],
+      [{ submit: { path: "'/x'", body: '1', headers: { Cookie: '1' } } }, /^submit\.headers\.Cookie: Cookie is not/],
       [{ media: { image: 'upload' } }, /^media\.image: there is no upload/],
       [{ upload: { path: "'/f'", reference: 'id' } }, /^upload: no field/],
       [

@@ -125,6 +125,7 @@ export async function stageMedia(
     given,
     scratch,
     fetchFile,
+    option = '--media',
   }: {
     readonly schema: Input;
     readonly input: Input;
@@ -132,6 +133,8 @@ export async function stageMedia(
     readonly scratch: string;
     /** Fetches a URL into a file. Default: such files have to be given. */
     readonly fetchFile?: FetchFile;
+    /** The option that named the files, for messages. */
+    readonly option?: string;
   },
 ): Promise<ReadonlyMap<string, InputFile>> {
   const fields = mediaOf(schema, input);
@@ -140,10 +143,10 @@ export async function stageMedia(
   for (const { position } of given) {
     const field = fields.find((each) => positionOf(each) === position);
     if (field === undefined) {
-      throw new AdminError(`--media: ${position} is no file for the model: inputSchema gives it no contentMediaType`);
+      throw new AdminError(`${option}: ${position} is no file for the model: inputSchema gives it no contentMediaType`);
     }
     if (!isTaken(field)) {
-      throw new AdminError(`--media: the provider fetches ${position} from its URL; give that with --input`);
+      throw new AdminError(`${option}: the provider fetches ${position} from its URL; give that with --input`);
     }
   }
   const inspector = createMediaInspector({ turns: { run: (_tenant, work) => work() } });
@@ -154,10 +157,10 @@ export async function stageMedia(
       const file =
         given.find((each) => each.position === position)?.file ??
         (await unpack(field, path.join(scratch, `input-${index}`), fetchFile));
-      const mimeType = await detectType(inspector, position, file);
+      const mimeType = await detectType(inspector, `${option}: ${position}`, file);
       if (!isAccepted(mimeType, field.accepts)) {
         throw new AdminError(
-          `--media: ${position}: ${file} is ${mimeType}, and inputSchema wants ${field.accepts.join(' or ')}`,
+          `${option}: ${position}: ${file} is ${mimeType}, and inputSchema wants ${field.accepts.join(' or ')}`,
         );
       }
       media.set(position, { mimeType, path: file });
@@ -186,18 +189,18 @@ async function unpack(field: MediaField, file: string, fetchFile: FetchFile | un
 
 async function detectType(
   inspector: ReturnType<typeof createMediaInspector>,
-  position: string,
+  where: string,
   file: string,
 ): Promise<string> {
   try {
     return (await inspector.inspectBytes('models try', await beginningOf(file))).mimeType;
   } catch (error) {
     if (error instanceof UnsupportedMediaError) {
-      throw new AdminError(`--media: ${position}: ${file} is no image, video or audio that the service knows`);
+      throw new AdminError(`${where}: ${file} is no image, video or audio that the service knows`);
     }
     const code = errorCodeOf(error);
     if (code === undefined) throw error;
-    throw new AdminError(`--media: ${position}: ${file} cannot be read (${code})`, { cause: error });
+    throw new AdminError(`${where}: ${file} cannot be read (${code})`, { cause: error });
   }
 }
 

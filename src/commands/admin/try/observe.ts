@@ -3,8 +3,10 @@
  * its expressions are shown under the members of the file, and compared with what their positions need.
  */
 import { findUnmetExpectation } from '../../../providers/http/expected-values.ts';
+import { isSuccess } from '../../../providers/answer-status.ts';
 import type { HttpBinding } from '../../../providers/http/binding.ts';
 import type { HostScope } from '../../../providers/http/hosts.ts';
+import { reasonOf } from '../../../providers/http/values.ts';
 import { listAt, textAt, valueAt } from '../../../providers/json-answer.ts';
 import { ExchangeLost, createHttpExchange, readAnswer } from '../../../providers/http-exchange.ts';
 import type { ExchangeAnswer, ExchangeRequest, HttpExchange, RawAnswer } from '../../../providers/http-exchange.ts';
@@ -67,6 +69,8 @@ export function observe({ source, log, mask, recorder, position, http, scope }: 
   /** Those of the next request. */
   let parts = new Map<string, unknown>();
   let hasEnded = false;
+  /** Whether the last response took no work: by its status, or by what the file reads in it. */
+  let isRefused = false;
 
   const show = (request: ExchangeRequest): RequestStep => {
     const step = requestStep(request, mask, membersOf(request, parts, { position, http }));
@@ -109,8 +113,16 @@ export function observe({ source, log, mask, recorder, position, http, scope }: 
     discardBody(request.content);
     if (source === 'nowhere') throw end('Nothing was sent. With --send it is; --recording answers from a file.');
     const exchange = source.take(shown.method, shown.url);
-    if (exchange === undefined) throw end('The recording has no response to this request.');
+    if (exchange === undefined) {
+      throw end(`The recording has no response to this request. ${source.describeRest()}`);
+    }
     return playedAnswer(exchange, request, respond);
+  };
+
+  const observedCalls: HttpExchange = async (request) => {
+    const answer = await calls(request);
+    isRefused = !isSuccess(answer.status);
+    return answer;
   };
 
   const tokens: HttpExchange = async (request) => {
@@ -139,6 +151,9 @@ export function observe({ source, log, mask, recorder, position, http, scope }: 
     if (isAddress(member)) parts = new Map();
     if (isPart && value !== undefined) parts.set(member, value);
     if (!isPart) log.add({ step: 'value', member: inFile, value: shown });
+    if (member === 'submit.refusal' && reasonOf(value) !== undefined) isRefused = true;
+    // Nothing was accepted, so that there is neither.
+    if (isRefused && (member === 'jobId' || member === 'outputs')) return;
     const expected = findUnmetExpectation(member, value, scope);
     if (expected === undefined) return;
     const name = member.slice(member.lastIndexOf('.') + 1);
@@ -147,7 +162,7 @@ export function observe({ source, log, mask, recorder, position, http, scope }: 
   };
 
   return {
-    workbench: { calls, tokens, onExpression },
+    workbench: { calls: observedCalls, tokens, onExpression },
     get hasEnded() {
       return hasEnded;
     },

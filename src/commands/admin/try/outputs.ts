@@ -5,13 +5,14 @@ import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { pino } from 'pino';
 import { parseAllowList } from '../../../egress/allow-list.ts';
 import { parseDenyList } from '../../../egress/deny-list.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
 import { createEgress } from '../../../egress/guarded-client.ts';
 import { EnvironmentReader } from '../../../config/environment.ts';
 import type { GenerationRequest, ProducedFile, Provider } from '../../../providers/provider.ts';
-import { silentLogger } from '../../../telemetry/log.ts';
+import type { Logger } from '../../../telemetry/log.ts';
 import { AdminError } from '../admin-error.ts';
 
 const MAX_BYTES = 2 * 1024 * 1024 * 1024;
@@ -44,15 +45,23 @@ interface OutputOwner {
 
 export function openOutputs(environment: NodeJS.ProcessEnv): OutputReader {
   const read = new EnvironmentReader(environment);
+  let blocked = '';
   const egress = createEgress({
     allow: parseAllowList(read.list('EGRESS_ALLOW')),
     deny: parseDenyList(read.list('EGRESS_DENY')),
     ports: read.integers('EGRESS_PORTS'),
-    logger: silentLogger(),
+    logger: createBlockNotes((problem) => (blocked = problem)),
   });
   const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-  const readElsewhere = async (url: string, signal: AbortSignal): Promise<Readable> =>
-    (await egress.download(url, { ...limits, signal, accountId: 'models try' })).body;
+  const readElsewhere = async (url: string, signal: AbortSignal): Promise<Readable> => {
+    try {
+      return (await egress.download(url, { ...limits, signal, accountId: 'models try' })).body;
+    } catch (error) {
+      if (!(error instanceof EgressError) || !error.isBarred) throw error;
+      // Clients are not to learn the reason; the operator is.
+      throw new EgressError(error.kind, `${error.message}: ${blocked}${entryFor(url, blocked)}`, { isBarred: true });
+    }
+  };
   return {
     async read({ provider, request }, url, signal) {
       const found = await provider.download?.(request, url, { ...limits, signal });
@@ -61,6 +70,28 @@ export function openOutputs(environment: NodeJS.ProcessEnv): OutputReader {
     readElsewhere,
     close: () => egress.close(),
   };
+}
+
+interface BlockLine {
+  readonly msg: string;
+  readonly problem?: string;
+}
+
+/** A logger that receives why the guarded client did not send a request. */
+function createBlockNotes(note: (problem: string) => void): Logger {
+  const write = (line: string): void => {
+    const { problem } = JSON.parse(line) as BlockLine;
+    if (problem !== undefined) note(problem);
+  };
+  return pino({ base: null, timestamp: false }, { write });
+}
+
+/** The entry of `EGRESS_ALLOW` that a URL needs, if the problem names that variable. */
+function entryFor(url: string, problem: string): string {
+  if (!problem.includes('EGRESS_ALLOW')) return '';
+  const { protocol, hostname, port } = new URL(url);
+  const isPlain = protocol === 'http:';
+  return ` (EGRESS_ALLOW=${isPlain ? 'http://' : ''}${hostname}:${port || (isPlain ? '80' : '443')})`;
 }
 
 /** @param directory is created. @throws {AdminError} a file could not be fetched. */

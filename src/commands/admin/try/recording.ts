@@ -50,6 +50,10 @@ const RecordingSchema = Type.Object(
       Type.Unsafe<`tk-svc-${string}`>({ type: 'string', pattern: '^tk-svc-[0-9A-HJKMNP-TV-Z]{26}$' }),
     ),
     input: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    /** Of the upstream that answered. */
+    baseUrl: Type.Optional(Type.String({ pattern: '^https?://' })),
+    /** The outcome, as of `--expect`. */
+    expect: Type.Optional(Type.String()),
     exchanges: Type.Array(ExchangeSchema, { maxItems: 100_000 }),
   },
   { additionalProperties: false },
@@ -83,27 +87,54 @@ export async function readRecording(file: string): Promise<Recording> {
 /** Hands out the exchanges of a recording, each once. */
 export interface Playback {
   /**
-   * The next exchange for a request: one whose request is the same, or that has none.
+   * The next exchange for a request: one whose request is the same below the base URL, or that has none.
    *
    * @returns undefined: there is none left.
    */
   take(method: string, url: string): RecordedExchange | undefined;
+  /** What is left, in words. */
+  describeRest(): string;
   readonly isOver: boolean;
 }
 
-export function playBack({ exchanges }: Recording): Playback {
+/** How many requests are listed. */
+const MAX_LISTED = 10;
+
+/** @param baseUrl of the upstream that would be asked now. */
+export function playBack({ exchanges, baseUrl: recordedBase }: Recording, baseUrl: string | undefined): Playback {
   const left = [...exchanges];
+  const isSame = (recorded: string, url: string): boolean => {
+    if (recorded === url) return true;
+    const path = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
+    if (path === undefined) return false;
+    // A recording that does not say its base URL was written by hand, or by an earlier release.
+    return recordedBase === undefined ? recorded.endsWith(path) : pathBelow(recorded, recordedBase) === path;
+  };
   return {
     take(method, url) {
       const index = left.findIndex(
-        ({ request }) => request === undefined || (request.method === method && request.url === url),
+        ({ request }) => request === undefined || (request.method === method && isSame(request.url, url)),
       );
       return index === -1 ? undefined : left.splice(index, 1)[0];
+    },
+    describeRest() {
+      if (left.length === 0) return 'All of its exchanges were used.';
+      // None is for any request: it would have answered this one.
+      const requests = left.map(({ request }) => `${request?.method ?? ''} ${request?.url ?? ''}`);
+      const more = left.length > MAX_LISTED ? ` and ${left.length - MAX_LISTED} more` : '';
+      return `It has ${requests.slice(0, MAX_LISTED).join(', ')}${more}.`;
     },
     get isOver() {
       return left.length === 0;
     },
   };
+}
+
+/** The path and query of a URL below a base URL; undefined: it is somewhere else. */
+function pathBelow(url: string, baseUrl: string): string | undefined {
+  const base = baseUrl.replace(/\/+$/, '');
+  const path = url.startsWith(base) ? url.slice(base.length) : '';
+  return path.startsWith('/') ? path : undefined;
 }
 
 /** Collects exchanges and writes them to a file. */

@@ -5,6 +5,7 @@ import { createCatalogue } from '../../../catalogue/catalogue.ts';
 import { upstreamsOf } from '../../../catalogue/definition.ts';
 import { createModelReader } from '../../../catalogue/load-models.ts';
 import { isProviderFile, readModelText, readModelTexts } from '../../../catalogue/model-files.ts';
+import type { ModelFileError } from '../../../catalogue/model-files.ts';
 import { createOffer, credentialNameOf } from '../../../catalogue/offer.ts';
 import type { ProviderSettings } from '../../../catalogue/offer.ts';
 import type { ProviderFile } from '../../../catalogue/provider-file.ts';
@@ -29,12 +30,7 @@ export async function resolveUpstream(
   const text = texts.get(file) ?? (await readModelText(file));
   texts.set(file, text);
   const { definitions, providers, problems } = await createModelReader(PROTOCOLS)(texts);
-  const ofFile = problems.filter((problem) => problem.file === file);
-  if (ofFile.length > 0) {
-    // One that cannot be used looks like one that is not there.
-    const ofProviders = problems.filter((problem) => problem.file !== file && isProviderFile(problem.file));
-    throw new AdminError([...ofFile, ...ofProviders].map(({ message }) => message).join('\n'));
-  }
+  requireUsable(file, text, problems);
   const name = typeof text === 'string' ? nameIn(text) : undefined;
   const settings = settingsOf(providers, environment);
   const [definition] = createOffer(settings)({
@@ -51,6 +47,26 @@ export async function resolveUpstream(
   const position = `routes.${model.route}.upstreams.${index}`;
   if (upstream === undefined) throw new AdminError(`--upstream: there is no ${position}`);
   return { definition, model, upstream, position };
+}
+
+/**
+ * @param text of the file. @throws {AdminError} something is wrong with the file, or with that of a provider to which it
+ *   refers: one that cannot be used looks like one that is not there.
+ */
+function requireUsable(file: string, text: string | ModelFileError, problems: readonly ModelFileError[]): void {
+  const ofFile = problems.filter((problem) => problem.file === file);
+  const ofProviders = problems.filter(
+    (problem) =>
+      isProviderFile(problem.file) &&
+      (ofFile.length > 0 || (typeof text === 'string' && text.includes(JSON.stringify(providerOf(problem.file))))),
+  );
+  if (ofFile.length === 0 && ofProviders.length === 0) return;
+  throw new AdminError([...ofProviders, ...ofFile].map(({ message }) => message).join('\n'));
+}
+
+/** The name of the provider that a file describes. */
+function providerOf(providerFile: string): string {
+  return path.basename(path.dirname(providerFile));
 }
 
 /** Files of a provider are in a directory of their own below that of the others. */

@@ -11,7 +11,7 @@ import type { ModelDefinition, Upstream } from '../../../catalogue/definition.ts
 import { quote } from '../../../catalogue/price.ts';
 import { loadUpstreamEnvironment } from '../../../config/config.ts';
 import { newTaskId } from '../../../domain/ids.ts';
-import { formatDecimal, formatUsd } from '../../../domain/money.ts';
+import { formatUsd } from '../../../domain/money.ts';
 import { withFormats } from '../../../generation/transcript-formats.ts';
 import { findBinding } from '../../../providers/http/binding.ts';
 import type { HttpBinding } from '../../../providers/http/binding.ts';
@@ -25,10 +25,14 @@ import { requireAnswer } from './consent.ts';
 import { createCredentialMask } from './credential-mask.ts';
 import type { CredentialMask } from './credential-mask.ts';
 import { findCredential } from './credential.ts';
+import { isMet, readExpectation } from './expectation.ts';
+import type { Expectation } from './expectation.ts';
 import { readInput, readMedia, stageMedia } from './input.ts';
+import { describeQuote, moneyLines, moneyOf } from './money.ts';
 import { observe } from './observe.ts';
 import { storeOutputs } from './outputs.ts';
 import { createRecorder, playBack, readRecording } from './recording.ts';
+import type { Recording } from './recording.ts';
 import { resolveUpstream } from './resolve-upstream.ts';
 import { startDeadline, startStopping } from './stopping.ts';
 import type { Stopping } from './stopping.ts';
@@ -55,6 +59,7 @@ export interface TryOptions {
   readonly output?: string;
   readonly record?: string;
   readonly recording?: string;
+  readonly expect?: string;
 }
 
 /**
@@ -73,6 +78,7 @@ export async function tryModel(
   const upstreams = loadUpstreamEnvironment(environment);
   const { definition, position, upstream, model } = await resolveUpstream(file, options, upstreams);
   const recording = options.recording === undefined ? undefined : await readRecording(options.recording);
+  const expectation = expectationOf(options, recording);
   const { inputSchema: schema } = definition;
   const read = await readInput(options.input ?? [], recording?.input ?? definition.examples[0] ?? {}, schema);
   const { files: given, input } = readMedia(options.media ?? [], read, schema);
@@ -90,10 +96,13 @@ export async function tryModel(
     log.add({ step: 'note', text: `${problem}: it is needed to send.` });
   }
   const taskId = recording?.taskId ?? newTaskId();
-  const recorder = options.record === undefined ? undefined : await createRecorder(options.record, { taskId, input });
-  const playback = recording === undefined ? undefined : playBack(recording);
+  const { baseUrl } = upstream;
+  const origin = { ...(baseUrl === undefined ? {} : { baseUrl }), ...(expectation && { expect: expectation.text }) };
+  const recorder =
+    options.record === undefined ? undefined : await createRecorder(options.record, { taskId, input, ...origin });
+  const playback = recording === undefined ? undefined : playBack(recording, baseUrl);
   const source = playback ?? (options.send === true ? 'provider' : 'nowhere');
-  const scope = { baseUrl: upstream.baseUrl, hosts: http?.hosts };
+  const scope = { baseUrl, hosts: http?.hosts };
   const observed = observe({ source, log, mask, recorder, position, http, scope });
   const provider = createProvider(upstream, definition, {
     secrets: createSecretSource(credential.values),
@@ -132,18 +141,25 @@ export async function tryModel(
     if (playback?.isOver === false && jobId !== undefined && http?.cancel !== undefined) await cancel(work, jobId);
     if (http !== undefined && playback !== undefined) noteMissed(http, observed.evaluated, log);
     const isShownOnly = source !== 'provider' && observed.hasEnded;
-    const result = isShownOnly ? {} : presentEnding(ending, mask);
+    const isAsExpected = expectation === undefined ? undefined : !isShownOnly && isMet(expectation, ending);
+    const result = {
+      ...(isShownOnly ? {} : presentEnding(ending, mask)),
+      ...(expectation === undefined ? {} : { expected: expectation.text, met: isAsExpected }),
+    };
+    const money = isShownOnly ? undefined : moneyOf(ending, { definition, upstream, input, sent });
     const stored =
       ending.kind === 'done' && options.output !== undefined
         ? await storeOutputs(ending.files, options.output, work, environment, stopping.signal)
         : [];
     if (write === undefined) {
-      const report = { ...facts, steps: log.steps, result, stored };
+      const report = { ...facts, steps: log.steps, result: { ...result, ...money }, stored };
       print(`${printable(JSON.stringify(report, null, 2))}\n`);
     } else {
-      printRecord({ ...result, ...(stored.length === 0 ? {} : { stored }) }, write);
+      const lines = money === undefined ? {} : moneyLines(money);
+      printRecord({ ...result, ...lines, ...(stored.length === 0 ? {} : { stored }) }, write);
     }
-    requireSuccess(log, ending, isShownOnly);
+    if (expectation === undefined) requireSuccess(log, ending, isShownOnly);
+    else if (isAsExpected !== true) throw unexpected(expectation, log, isShownOnly ? undefined : ending);
   } finally {
     stopping?.end();
     interrupts?.end();
@@ -167,12 +183,26 @@ function printRecord(record: object, write: (line: string) => void): void {
   }
 }
 
-function requireMatchingOptions({ send, recording, record, output, timeout, yes }: TryOptions): void {
+/** @throws {AdminError} it is no outcome. */
+function expectationOf(
+  { expect, recording: file }: TryOptions,
+  recording: Recording | undefined,
+): Expectation | undefined {
+  if (expect !== undefined) return readExpectation('--expect', expect);
+  return recording?.expect === undefined
+    ? undefined
+    : readExpectation(`--recording: ${file ?? ''}: expect`, recording.expect);
+}
+
+function requireMatchingOptions({ send, recording, record, output, timeout, yes, expect }: TryOptions): void {
   if (send === true && recording !== undefined) {
     throw new AdminError('--recording: it takes the place of the provider; leave out --send');
   }
   const needy = Object.entries({ record, output, timeout, yes }).find(([, value]) => value !== undefined)?.[0];
   if (send !== true && needy !== undefined) throw new AdminError(`--${needy}: it needs --send`);
+  if (send !== true && recording === undefined && expect !== undefined) {
+    throw new AdminError('--expect: it needs --send or --recording');
+  }
 }
 
 function requireValid(model: ResolvedModel, input: object): void {
@@ -181,9 +211,8 @@ function requireValid(model: ResolvedModel, input: object): void {
 }
 
 function priceOf({ pricing }: ModelDefinition, input: Readonly<Record<string, unknown>>): string {
-  const { quantity, unitUsd, factors, costMicroUsd } = quote(pricing, input);
-  const times = factors.map(({ factor }) => ` x ${factor}`).join('');
-  return `${formatUsd(costMicroUsd)} USD at most (${formatDecimal(quantity)} ${pricing.unit} x ${formatDecimal(unitUsd)}${times})`;
+  const worst = quote(pricing, input);
+  return `${formatUsd(worst.costMicroUsd)} USD at most (${describeQuote(pricing, worst)})`;
 }
 
 /** @throws {AdminError} there was no consent. */
@@ -198,8 +227,9 @@ function presentEnding(ending: Ending, mask: CredentialMask): Readonly<Record<st
     case 'done':
       return { ended: 'done', outputs: ending.files.map((file) => presentFile(file, mask)) };
     case 'rejected':
+      return { ended: 'rejected', reason: ending.reason, ...(ending.note === undefined ? {} : { note: ending.note }) };
     case 'failed':
-      return { ended: ending.kind, reason: ending.reason, ...(ending.note === undefined ? {} : { note: ending.note }) };
+      return { ended: 'failed', reason: ending.reason };
     case 'unknown':
       return { ended: 'unknown', reason: ending.message };
     case 'stopped':
@@ -213,10 +243,19 @@ function presentFile(file: ProducedFile, mask: CredentialMask): object {
 }
 
 /** @throws {AdminError} something is wrong, so that scripts notice. */
-function requireSuccess({ problems }: RunLog, ending: Ending, isShownOnly: boolean): void {
-  if (problems.length > 0) {
-    const lines = problems.map(({ member, problem }) => `${member === undefined ? '' : `${member}: `}${problem}`);
-    throw new AdminError(printable(lines.join('\n')));
-  }
+function requireSuccess(log: RunLog, ending: Ending, isShownOnly: boolean): void {
+  const problems = problemLines(log);
+  if (problems.length > 0) throw new AdminError(printable(problems.join('\n')));
   if (ending.kind !== 'done' && !isShownOnly) throw new AdminError(`no outputs: the work ended as ${ending.kind}`);
+}
+
+/** @param ending undefined: the recording was over before the work. */
+function unexpected({ text }: Expectation, log: RunLog, ending: Ending | undefined): AdminError {
+  const reason = ending !== undefined && 'reason' in ending ? `:${ending.reason}` : '';
+  const actual = ending === undefined ? 'the work did not end' : `the work ended as ${ending.kind}${reason}`;
+  return new AdminError(printable([`expected ${text}: ${actual}`, ...problemLines(log)].join('\n')));
+}
+
+function problemLines({ problems }: RunLog): readonly string[] {
+  return problems.map(({ member, problem }) => `${member === undefined ? '' : `${member}: `}${problem}`);
 }

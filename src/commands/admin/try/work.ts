@@ -6,13 +6,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createPollPace } from '../../../generation/poll-pace.ts';
 import { ProviderUnknown, ProviderUnreachable } from '../../../providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../../../providers/provider.ts';
-import type { GenerationRequest, ProducedFile, Provider, SubmitCall } from '../../../providers/provider.ts';
+import type {
+  FinishedWork,
+  GenerationRequest,
+  ProducedFile,
+  Provider,
+  SubmitCall,
+} from '../../../providers/provider.ts';
+import type { FailureReason } from '../../../domain/failure-reason.ts';
 import { formatUsd } from '../../../domain/money.ts';
+import type { Consumption } from '../../../domain/provider-usage.ts';
 
 /** How it ended. */
 export type Ending =
-  | { readonly kind: 'done'; readonly files: readonly ProducedFile[] }
-  | { readonly kind: 'rejected' | 'failed'; readonly reason: string; readonly note?: string | undefined }
+  | { readonly kind: 'done'; readonly files: readonly ProducedFile[]; readonly consumption: Consumption }
+  | { readonly kind: 'rejected'; readonly reason: FailureReason; readonly note?: string | undefined }
+  | { readonly kind: 'failed'; readonly reason: FailureReason; readonly consumption: Consumption }
   | { readonly kind: 'unknown'; readonly message: string }
   | { readonly kind: 'stopped'; readonly why: string };
 
@@ -37,9 +46,9 @@ export async function runWork(work: Work): Promise<{ readonly ending: Ending; re
   let jobId: string | undefined;
   try {
     const submission = await submit(work);
-    if (submission.kind === 'done') return { ending: submission };
+    if (submission.kind === 'done') return { ending: doneWith(submission) };
     ({ jobId } = submission);
-    return { ending: { kind: 'done', files: await poll(work, jobId) }, jobId };
+    return { ending: doneWith(await poll(work, jobId)), jobId };
   } catch (error) {
     const ending = endingOf(work, error);
     const job = jobId === undefined ? {} : { jobId };
@@ -59,7 +68,15 @@ async function submit({ provider, request, scratch, stop, note }: Work) {
   return provider.submit(request, call);
 }
 
-async function poll(work: Work, jobId: string): Promise<readonly ProducedFile[]> {
+function doneWith({ files, usage, costMicroUsd }: FinishedWork): Ending {
+  const consumption = {
+    ...(usage === undefined ? {} : { usage }),
+    ...(costMicroUsd === undefined ? {} : { costMicroUsd }),
+  };
+  return { kind: 'done', files, consumption };
+}
+
+async function poll(work: Work, jobId: string): Promise<FinishedWork> {
   const { provider, request, stop, note } = work;
   const started = performance.now();
   const pace = createPollPace();
@@ -68,7 +85,7 @@ async function poll(work: Work, jobId: string): Promise<readonly ProducedFile[]>
     let waitMs: number | undefined;
     try {
       const state = await provider.poll(request, jobId, { signal: stop });
-      if (state.kind === 'done') return state.files;
+      if (state.kind === 'done') return state;
       pace.readable();
       waitMs = state.pollAfterMs;
       const seconds = ((performance.now() - started) / 1_000).toFixed(1);
@@ -104,7 +121,7 @@ export async function requestCancel(
 ): Promise<{ readonly ending: Ending } | { readonly ending?: undefined; readonly outcome: string }> {
   try {
     const submission = await submit(work);
-    if (submission.kind === 'done') return { ending: submission };
+    if (submission.kind === 'done') return { ending: doneWith(submission) };
     return { outcome: await cancel(work, submission.jobId) };
   } catch (error) {
     return { ending: endingOf(work, error) };
@@ -128,7 +145,9 @@ export async function cancel({ provider, request, note }: Work, jobId: string): 
 
 function endingOf({ stop }: Work, error: unknown): Ending {
   if (error instanceof ProviderRejection) return { kind: 'rejected', reason: error.reason, note: error.note };
-  if (error instanceof ProviderFailure) return { kind: 'failed', reason: error.reason };
+  if (error instanceof ProviderFailure) {
+    return { kind: 'failed', reason: error.reason, consumption: error.consumption };
+  }
   if (error instanceof ProviderUnknown || error instanceof ProviderUnreachable) {
     return { kind: 'unknown', message: error.message };
   }

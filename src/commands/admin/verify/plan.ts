@@ -67,7 +67,7 @@ export function planRuns(models: ReadModels, settings: ProviderSettings, options
       }
       const cheapest = findCheapest(definition, own.cost?.pricing ?? definition.pricing, options.media);
       if ('missing' in cheapest) {
-        plan.skipped.push({ ...skipped, reason: `its examples need a file: --media ${cheapest.missing}=<url>` });
+        plan.skipped.push({ ...skipped, reason: `its examples need a file: --media-url ${cheapest.missing}=<url>` });
         continue;
       }
       const isCancelTested = options.isCancelTested && findBinding(upstream)?.cancel !== undefined;

@@ -1,10 +1,8 @@
 /** Runs an upstream against the real service with the code of a worker, and checks all that a worker would need of it. */
-import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import { limitsOf } from '../../../catalogue/definition.ts';
@@ -18,10 +16,9 @@ import type { ProducedFile } from '../../../providers/provider.ts';
 import { mimeTypeOfFormat } from '../../../transcripts/formats.ts';
 import { isTranscript } from '../../../transcripts/transcript-file.ts';
 import type { SecretSource } from '../../../upstreams/secrets.ts';
-import { AdminError } from '../admin-error.ts';
 import { createNotes, createProvider } from '../try/bound-provider.ts';
 import { createCredentialMask } from '../try/credential-mask.ts';
-import { BEGINNING_BYTES, beginningOf, stageMedia } from '../try/input.ts';
+import { BEGINNING_BYTES, beginningOf } from '../try/input.ts';
 import { observe } from '../try/observe.ts';
 import type { OutputReader } from '../try/outputs.ts';
 import type { RecordedExchange, Recorder } from '../try/recording.ts';
@@ -30,7 +27,7 @@ import { createRunLog, printable } from '../try/run-log.ts';
 import { requestCancel, runWork } from '../try/work.ts';
 import type { Ending, Work } from '../try/work.ts';
 import { memberNames } from './member-names.ts';
-import type { Run } from './plan.ts';
+import type { StagedRun } from './stage.ts';
 
 export interface RunTools {
   readonly secrets: SecretSource;
@@ -42,8 +39,8 @@ export interface RunTools {
 }
 
 export interface RunResult {
-  /** `stopped`: it was interrupted; `skipped`: nothing was sent. */
-  readonly outcome: LiveOutcome | 'stopped' | 'skipped';
+  /** `stopped`: it was interrupted. */
+  readonly outcome: LiveOutcome | 'stopped';
   readonly detail: string;
   /** Of the provider's last answer. */
   readonly members: readonly string[];
@@ -52,8 +49,8 @@ export interface RunResult {
 const LONGEST_DETAIL = 2_000;
 const LONGEST_ANSWER = 300;
 
-/** Never fails because of the provider. */
-export async function runLive(run: Run, tools: RunTools): Promise<RunResult> {
+/** @param media its files. Never fails because of the provider. */
+export async function runLive({ run, media }: StagedRun, tools: RunTools): Promise<RunResult> {
   const { definition, upstream, target } = run;
   const input = withFormats(definition, run.input);
   const http = findBinding(upstream);
@@ -78,11 +75,6 @@ export async function runLive(run: Run, tools: RunTools): Promise<RunResult> {
   const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-verify-'));
   const stopping = startDeadline(limitsOf(definition).handlingSeconds, tools.interrupted);
   try {
-    const { inputSchema: schema } = definition;
-    const fetchFile = (url: string, file: string): Promise<void> =>
-      fetchInput(tools.outputs, url, file, stopping.signal);
-    const media = await stageMedia(provider, { schema, input, given: [], scratch, fetchFile });
-    stopping.signal.throwIfAborted();
     const work: Work = {
       provider,
       request: { taskId: newTaskId(), upstream, input, ...(media.size === 0 ? {} : { media }) },
@@ -110,7 +102,6 @@ export async function runLive(run: Run, tools: RunTools): Promise<RunResult> {
     return problems.length === 0 ? end('success', facts, members) : end('fail', [...problems, ...facts], members);
   } catch (error) {
     if (tools.interrupted.aborted) return end('stopped', ['it was interrupted']);
-    if (error instanceof AdminError) return end('skipped', [error.message]);
     throw error;
   } finally {
     stopping.end();
@@ -140,8 +131,9 @@ function createLastAnswer(): Recorder & { readonly body: unknown; describe(): st
 function describeEnding(ending: Exclude<Ending, { kind: 'done' }>): string {
   switch (ending.kind) {
     case 'rejected':
+      return `rejected: ${ending.reason}${ending.note === undefined ? '' : ` (${ending.note})`}`;
     case 'failed':
-      return `${ending.kind}: ${ending.reason}${ending.note === undefined ? '' : ` (${ending.note})`}`;
+      return `failed: ${ending.reason}`;
     case 'unknown':
       return `unknown: ${ending.message}`;
     case 'stopped':
@@ -195,16 +187,6 @@ async function readBeginning(body: Readable): Promise<Buffer> {
     if (length >= BEGINNING_BYTES) break;
   }
   return Buffer.concat(chunks).subarray(0, BEGINNING_BYTES);
-}
-
-/** @throws {AdminError} */
-async function fetchInput(outputs: OutputReader, url: string, file: string, signal: AbortSignal): Promise<void> {
-  try {
-    await pipeline(await outputs.readElsewhere(url, signal), createWriteStream(file, { flags: 'wx' }), { signal });
-  } catch (error) {
-    if (!(error instanceof EgressError)) throw error;
-    throw new AdminError(`--media: ${url}: ${error.message}`, { cause: error });
-  }
 }
 
 /** Submits a job and asks the provider to cancel it. */

@@ -2,6 +2,9 @@
  * `admin models verify`: runs models against the real services of their providers, where they have a credential, and
  * stores how that ended.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { createMediaInspector } from '@darkroom/media/inspect';
 import { definitionHash } from '../../../catalogue/definition.ts';
 import { readVerifications, recordVerification } from '../../../catalogue/live-verifications.ts';
@@ -22,11 +25,13 @@ import { boundCost, planRuns } from './plan.ts';
 import type { Plan, Run } from './plan.ts';
 import { runLive } from './run.ts';
 import type { RunResult, RunTools } from './run.ts';
+import { stageRuns } from './stage.ts';
+import type { StagedRun } from './stage.ts';
 
 export interface VerifyOptions {
   readonly live?: true;
   readonly maxCost?: string;
-  readonly media?: readonly string[];
+  readonly mediaUrl?: readonly string[];
   readonly cancel?: true;
   readonly yes?: true;
 }
@@ -38,7 +43,7 @@ export async function verifyModels(
   options: VerifyOptions,
 ): Promise<unknown> {
   const max = options.maxCost === undefined ? undefined : readAmount('max-cost', options.maxCost);
-  const media = readMediaUrls(options.media ?? []);
+  const media = readMediaUrls(options.mediaUrl ?? []);
   if (options.live === true && max === undefined) throw new AdminError('--max-cost: --live needs it, in USD');
   if (options.live !== true && options.yes === true) throw new AdminError('--yes: it needs --live');
   const settings = openSettings(installation);
@@ -60,7 +65,8 @@ function readMediaUrls(given: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     given.map((argument) => {
       const [, kind = '', url = ''] = /^(image|video|audio)=(https?:\/\/.+)$/.exec(argument) ?? [];
-      if (!URL.canParse(url)) throw new AdminError(`--media: "${argument}" is not image=, video= or audio= and a URL`);
+      if (!URL.canParse(url))
+        throw new AdminError(`--media-url: "${argument}" is not image=, video= or audio= and a URL`);
       return [kind, url];
     }),
   );
@@ -81,42 +87,56 @@ async function runAll(
   if (lock === undefined) {
     throw new AdminError('another models verify runs on this database: start it again when that has ended');
   }
+  const outputs = openOutputs(environment);
+  const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-verify-inputs-'));
   try {
-    if (plan.runs.length > 0) {
-      const warning = `This sends ${plan.runs.length} of the examples to providers. That may cost ${sumOf(plan)} USD.`;
+    const { staged, skipped: unstaged } = await stageAll(plan, { secrets: settings, outputs, scratch });
+    const ready = { runs: staged.map(({ run }) => run), skipped: [...plan.skipped, ...unstaged] };
+    if (staged.length > 0) {
+      const warning = `This sends ${staged.length} of the examples to providers. That may cost ${sumOf(ready)} USD.`;
       await requireAnswer(warning, 'Send them?', isAgreed);
     }
-    const results = await runEach(installation, settings, plan.runs, before);
-    const { skipped } = presentPlan(plan);
-    if (results.length === 0 || results.some(({ outcome }) => outcome !== 'success')) process.exitCode = 1;
-    return { atMost: sumOf(plan), results, skipped };
+    const results = await runEach(installation, { secrets: settings, outputs }, staged, before);
+    const { skipped } = presentPlan(ready);
+    const isSuccess = results.length > 0 && results.every(({ outcome }) => outcome === 'success');
+    if (!isSuccess || unstaged.length > 0) process.exitCode = 1;
+    return { atMost: sumOf(ready), results, skipped };
   } finally {
-    await lock.release();
+    await Promise.all([outputs.close(), lock.release(), rm(scratch, { recursive: true, force: true })]);
+  }
+}
+
+async function stageAll(plan: Plan, tools: Omit<Parameters<typeof stageRuns>[1], 'signal'>) {
+  const interrupts = startStopping();
+  try {
+    return await stageRuns(plan, { ...tools, signal: interrupts.signal });
+  } finally {
+    interrupts.end();
   }
 }
 
 async function runEach(
-  { database, environment }: OpenInstallation,
-  secrets: UpstreamSettings,
-  runs: readonly Run[],
+  { database }: OpenInstallation,
+  { secrets, outputs }: Pick<RunTools, 'secrets' | 'outputs'>,
+  runs: readonly StagedRun[],
   before: readonly LiveVerification[],
 ) {
-  const outputs = openOutputs(environment);
   const inspector = createMediaInspector({ turns: { run: (_tenant, work) => work() } });
   const interrupts = startStopping();
   const results = [];
   try {
-    for (const run of runs) {
+    for (const staged of runs) {
       if (interrupts.signal.aborted) break;
+      const { run } = staged;
       const { model, route, upstream } = positionOf(run);
       const note = (text: string): void => void process.stderr.write(printable(`${model}: ${text}\n`));
       note(`route ${route}, upstream ${upstream} of it, at most ${formatUsd(run.costMicroUsd)} USD`);
       const tools: RunTools = { secrets, outputs, inspector, interrupted: interrupts.signal, note };
-      const result = await runLive(run, tools);
+      const result = await runLive(staged, tools);
       const { outcome } = result;
       // Before anything else can go wrong: it was paid for.
       note(`${outcome}: ${result.detail}`);
-      if (outcome === 'success' || outcome === 'fail') {
+      if (outcome !== 'stopped') {
         await recordVerification(database, positionOf(run), {
           definitionHash: definitionHash(run.definition),
           outcome,
@@ -129,7 +149,7 @@ async function runEach(
     }
   } finally {
     interrupts.end();
-    await Promise.all([outputs.close(), inspector.close()]);
+    await inspector.close();
   }
   return results;
 }
@@ -147,7 +167,7 @@ function presentResult(run: Run, { outcome, detail, members }: RunResult, before
       each.route === position.route &&
       each.upstream === position.upstream,
   )?.members;
-  const isCompared = known !== undefined && known !== null && (outcome === 'success' || outcome === 'fail');
+  const isCompared = known !== undefined && known !== null && outcome !== 'stopped';
   return {
     ...position,
     outcome,
