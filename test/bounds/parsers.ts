@@ -106,8 +106,10 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: 'facts of a media child, 64 kB',
   },
+  'src/catalogue/model-files.ts': { uses: { TextDecoder: 1 }, of: 'operators', bound: 'a file of at most 4 MB' },
+  'src/upstreams/credential-file.ts': { uses: { TextDecoder: 1 }, of: 'operators', bound: 'a file of at most 64 kB' },
   'src/providers/http-exchange.ts': {
-    uses: { 'JSON.parse': 1 },
+    uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'upstreams',
     bound: 'bytes that the caller allows, 64 MB at most; 400,000 values, 64 levels, counted while they arrive',
   },
