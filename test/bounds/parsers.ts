@@ -63,7 +63,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   },
   'src/commands/admin/try/outputs.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
   'src/commands/admin/try/bound-provider.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line' },
-  'src/catalogue/model-files.ts': { uses: { 'JSON.parse': 1 }, of: 'operators', bound: "the operator's own files" },
+  'src/catalogue/model-files.ts': {
+    uses: { 'JSON.parse': 1, TextDecoder: 1 },
+    of: 'operators',
+    bound: 'a file of at most 4 MB',
+  },
   'packages/api/src/client/api-client.ts': {
     uses: { 'JSON.parse': 2 },
     of: 'our own',
@@ -118,8 +122,9 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: 'facts of a media child, 64 kB',
   },
+  'src/upstreams/credential-file.ts': { uses: { TextDecoder: 1 }, of: 'operators', bound: 'a file of at most 64 kB' },
   'src/providers/http-exchange.ts': {
-    uses: { 'JSON.parse': 1 },
+    uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'upstreams',
     bound: 'bytes that the caller allows, 64 MB at most; 400,000 values, 64 levels, counted while they arrive',
   },

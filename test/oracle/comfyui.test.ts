@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
-import { answering, cancelled, polled, reasonOf, submitted } from './answers.ts';
+import { answering, cancelled, formOf, polled, reasonOf, submitted } from './answers.ts';
 import type { Scripted } from './bench.ts';
-import { comparable, mapped } from './oracle.ts';
+import { TASK_ID, comparable, mapped } from './oracle.ts';
 
 const ID = '2b4f1d3e-6c11-4d8e-8a55-0f1c9f6f0a11';
 const COMFY = { model: 'comfyui/sdxl', input: { prompt: 'a boat' } };
@@ -44,6 +44,29 @@ async function workflowOf(input: Readonly<Record<string, unknown>>): Promise<Rea
   return prompts[0] as Readonly<Record<string, WorkflowNode>>;
 }
 
+/** How many outputs the nodes of ComfyUI have (`RETURN_TYPES` in nodes.py). */
+const OUTPUTS: Readonly<Record<string, number>> = {
+  CheckpointLoaderSimple: 3,
+  CLIPTextEncode: 1,
+  EmptyLatentImage: 1,
+  KSampler: 1,
+  VAEDecode: 1,
+  LoadImage: 2,
+  ImageScale: 1,
+  VAEEncode: 1,
+  RepeatLatentBatch: 1,
+};
+
+/** Asserts that every link of a workflow leads to an output that its node has. */
+function assertLinked(workflow: Readonly<Record<string, WorkflowNode>>): void {
+  for (const { inputs } of Object.values(workflow)) {
+    for (const link of Object.values(inputs).filter((value) => Array.isArray(value))) {
+      const [node, output] = link as [string, number];
+      assert.ok(output < (OUTPUTS[workflow[node]?.class_type ?? ''] ?? 0), node);
+    }
+  }
+}
+
 describe('the mapping of ComfyUI', () => {
   it('submits a workflow whose links lead to the outputs of its nodes', async () => {
     const workflow = await workflowOf({
@@ -56,14 +79,7 @@ describe('the mapping of ComfyUI', () => {
       seed: 7,
     });
 
-    const outputs = { CheckpointLoaderSimple: 3, CLIPTextEncode: 1, EmptyLatentImage: 1, KSampler: 1, VAEDecode: 1 };
-    for (const { inputs } of Object.values(workflow)) {
-      for (const link of Object.values(inputs).filter((value) => Array.isArray(value))) {
-        const [node, output] = link as [string, number];
-        const type = workflow[node]?.class_type as keyof typeof outputs;
-        assert.ok(output < outputs[type], node);
-      }
-    }
+    assertLinked(workflow);
     assert.deepEqual(workflow['checkpoint']?.inputs, { ckpt_name: 'sd_xl_base_1.0.safetensors' });
     assert.equal(workflow['positive']?.inputs['text'], 'a boat');
     assert.equal(workflow['negative']?.inputs['text'], 'people');
@@ -79,6 +95,38 @@ describe('the mapping of ComfyUI', () => {
       sampler_name: 'dpmpp_2m',
       scheduler: 'karras',
       denoise: 1,
+    });
+  });
+
+  it('uploads an image first, and loads it by the name that the server gave it', async () => {
+    await withScratch(async ({ call: submit, inputFile }) => {
+      const upload = { json: { name: 'image_url (1).png', subfolder: `darkroom/${TASK_ID}`, type: 'input' } };
+      const script = ({ url }: Recorded): Scripted => (url === '/upload/image' ? upload : ACCEPTED);
+      await withRecorder(answering(script), async ({ origin, requests }) => {
+        const { provider, requestFor } = mapped('comfyui/sdxl-image-to-image', origin);
+        const input = { prompt: 'the same in winter', image_url: 'https://example.com/a.png', strength: 0.4, n: 2 };
+        const media = new Map([['image_url', await inputFile('image/png', Buffer.from('a house'))]]);
+
+        assert.deepEqual(await provider.submit(requestFor(input, media), submit), { kind: 'job', jobId: ID });
+
+        const [uploaded, submitted] = requests;
+        assert.equal(`${uploaded?.method} ${uploaded?.url}`, 'POST /upload/image');
+        // The parts that `image_upload` of server.py reads; `type` is `input` by default.
+        assert.deepEqual(formOf(uploaded), {
+          image: ['image/png: a house'],
+          subfolder: [`darkroom/${TASK_ID}`],
+          overwrite: ['true'],
+        });
+        const { prompt } = JSON.parse(String(submitted?.body)) as { prompt: Record<string, WorkflowNode> };
+        assertLinked(prompt);
+        // `LoadImage` takes a path below the directory of inputs.
+        assert.deepEqual(prompt['image']?.inputs, { image: `darkroom/${TASK_ID}/image_url (1).png` });
+        assert.deepEqual(prompt['canvas'], {
+          class_type: 'RepeatLatentBatch',
+          inputs: { samples: ['encoder', 0], amount: 2 },
+        });
+        assert.equal(prompt['sampler']?.inputs['denoise'], 0.4);
+      });
     });
   });
 

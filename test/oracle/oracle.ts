@@ -18,7 +18,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 
 export const KEY = 'the-key';
-const TASK_ID = 'tk-svc-00000000000000000000000001';
+export const TASK_ID = 'tk-svc-00000000000000000000000001';
 
 const { definitions, providers, problems } = await createModelReader(PROTOCOLS)(
   await readModelTexts([packageFile('models')]),

@@ -8,7 +8,7 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'string') return describeText(value);
   if (typeof value === 'number') return `the number ${value}`;
   if (Array.isArray(value)) return describeList(value);
-  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+  return value === null || typeof value === 'boolean' ? String(value) : 'an object';
 }
 
 function describeText(text: string): string {

@@ -158,7 +158,12 @@ describe('usage and cost in the answer that takes a job', () => {
   it('never cost the job: what they cannot be read from has none', async () => {
     const job = { kind: 'job', jobId: 'one' };
     assert.deepEqual(await submitted({ id: 'one', usd: -1, credits: 'many' }), job);
-    for (const text of ['$error("no")', '{ "dollars": 1 }', '$f()', '$match($pad("", 60, "a") & "!", /(a+)+$/)']) {
+    for (const text of [
+      '$error("no")',
+      '{ $lowercase("DOLLARS"): 1 }',
+      '$f()',
+      '$match($pad("", 60, "a") & "!", /(a+)+$/)',
+    ]) {
       const binding = { ...http, submit: { ...JOBS.submit, usage: text, cost: text } };
       assert.deepEqual(await submitted({ id: 'one' }, binding), job, text);
     }
