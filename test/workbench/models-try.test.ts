@@ -493,6 +493,8 @@ describe('admin models try --send', () => {
             stdio: ['ignore', 'pipe', 'pipe'],
             timeout: 60_000,
           });
+          // From the start: it may end before anything else here notices.
+          const ended = once(child, 'exit');
           let stdout = '';
           child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
           await waitFor('a poll', () => requests.slice(from).some(({ method }) => method === 'GET'));
@@ -500,11 +502,11 @@ describe('admin models try --send', () => {
           // As npm passes it on.
           child.kill('SIGINT');
           await waitFor('the request to cancel', () => requests.at(-1)?.url.endsWith('/cancel') === true);
-          return { child, text: () => stdout };
+          return { child, ended, text: () => stdout };
         };
 
         const first = await start();
-        assert.deepEqual(await once(first.child, 'exit'), [1, null]);
+        assert.deepEqual(await first.ended, [1, null]);
         assert.match(first.text(), /job j: the provider was asked to cancel: cancelled/);
         assert.equal(requests.filter(({ url }) => url.endsWith('/cancel')).length, 1);
         const played = await tryOut([args[0] ?? '', '--recording', recording], {});
@@ -512,9 +514,8 @@ describe('admin models try --send', () => {
 
         isCancelAnswered = false;
         const second = await start();
-        const ended = once(second.child, 'exit');
         const again = setInterval(() => second.child.kill('SIGINT'), 300);
-        assert.deepEqual(await ended, [130, null]);
+        assert.deepEqual(await second.ended, [130, null]);
         clearInterval(again);
         assert.match(await readFile(recording, 'utf8'), /"state": "running"/);
       },
