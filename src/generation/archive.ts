@@ -259,9 +259,10 @@ async function transcriptOutput(
   { key, sizeBytes, sha256 }: StoredFile,
   format: TranscriptFormat | undefined,
 ): Promise<ArchivedOutput> {
-  if (format === undefined || sizeBytes > MAX_TRANSCRIPT_BYTES) throw permanentFailure('no_output');
+  if (format === undefined) throw new NotDeliveredError('there are more files than formats');
+  if (sizeBytes > MAX_TRANSCRIPT_BYTES) throw new NotDeliveredError('the file is too large for a transcript');
   const bytes = await storedSource(store, key, sizeBytes).read(0, sizeBytes);
-  if (!isTranscript(bytes, format, true)) throw permanentFailure('no_output');
+  if (!isTranscript(bytes, format, true)) throw new NotDeliveredError(`it is no transcript of format ${format}`);
   return { type: 'text', objectKey: key, mimeType: mimeTypeOfFormat(format), sizeBytes, sha256 };
 }
 

@@ -214,6 +214,7 @@ describe('the classes of errors of the service', () => {
     'HandshakeError',
     'JsonBoundsError',
     'NestedConnectionError',
+    'NotDeliveredError',
     'ObjectTooLargeError',
     'PricingRuleError',
     'ProviderFailure',
