@@ -9,18 +9,19 @@ import type { Lease } from '../limits/tenant-shares.ts';
 import { ProviderUnknown } from '../providers/provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../providers/provider.ts';
 import type { GenerationRequest, Submission } from '../providers/provider.ts';
-import { clearIntent, declareIntent, reuseIntent, withdrawIntent } from '../tasks/lifecycle/intents.ts';
+import { withdrawIntent } from '../tasks/lifecycle/intents.ts';
 import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 import { recordFiles, recordJob, recordNoAnswer, recordRejection } from '../tasks/lifecycle/transitions.ts';
-import type { Health } from '../upstreams/gate.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
-import { announceSubmit, isStatedUnsent, stateUnsent, withdrawSubmit } from './announcement.ts';
+import { stateUnsent, withdrawSubmit } from './announcement.ts';
+import { CLEAR_WITHIN_MS, announce, recordPossibleWork } from './declared-submit.ts';
 import { submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
 import { startMarkingSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
 import { logFailure } from './log-failure.ts';
+import { healthOf, reportHealth } from './upstream-health.ts';
 import { warnOfShortGrace } from './short-grace.ts';
 import { stageFiles } from './stage-files.ts';
 import { stageInputs } from './stage-inputs.ts';
@@ -28,12 +29,6 @@ import { WorkerStoppingError } from './stopped.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import type { TaskRoute } from './task-route.ts';
 import { isReported, recordConsumption, warnOfExcess, workCostAt } from './work-cost.ts';
-
-/**
- * How long to try to clear an intent, in milliseconds, even if the activity was cancelled: a remaining intent would
- * wrongly state that work may have been sent.
- */
-const CLEAR_WITHIN_MS = 15_000;
 
 /**
  * Until a long rendering without a slot is retried. Other tasks wait in the process for the next slot that becomes
@@ -68,9 +63,6 @@ export interface MemberEntry {
   /** Called when the task may go there, before anything is sent. */
   onEntered(): Promise<void>;
 }
-
-/** How long the credential of a member is left alone after it was rejected, in milliseconds. */
-const COOLDOWN_MS = { unauthorized: 300_000, out_of_credit: 900_000 } as const;
 
 /**
  * Submits a task to one upstream.
@@ -234,75 +226,6 @@ async function send(
   }
 }
 
-/**
- * Records to which upstream the work is about to be sent, unless repeating it there does no harm and no other upstream
- * is possible.
- *
- * @returns undefined: it is not announced.
- */
-async function announce(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
-  const { context, task, routes, triedIndex } = attempt;
-  const { isSubmitRepeatable } = route.provider;
-  if (isSubmitRepeatable && (routes.length === 1 || triedIndex !== undefined)) return undefined;
-  const intent = await declare(attempt, route).catch((error: unknown) => {
-    // Whether it was recorded is not known, but nothing was sent.
-    stateUnsent(attempt);
-    throw error;
-  });
-  // It belongs to another attempt, which may be in progress, or about to be withdrawn: the next attempt waits for its
-  // outcome.
-  if (intent === undefined) throw retryableFailure('provider_unavailable');
-  const submit = { upstreamIndex: route.upstreamIndex, rejections: intent.rejections };
-  const isCurrent = await announceSubmit(attempt, submit).catch((error: unknown) => {
-    context.logger.warn({ err: error, taskId: task.id }, 'submit could not be announced and was not sent');
-    return false;
-  });
-  if (isCurrent) return intent;
-  await clearUnsent(attempt, intent);
-  throw retryableFailure('provider_unavailable');
-}
-
-/**
- * Clears an intent for which nothing was sent, because Temporal did not respond or this attempt has ended. The next
- * attempt may then send.
- */
-async function clearUnsent(attempt: SubmitAttempt, intent: DeclaredIntent): Promise<void> {
-  const { context, task } = attempt;
-  try {
-    await persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () => clearIntent(context.database, task.id, intent));
-    withdrawSubmit(attempt);
-  } catch (error) {
-    context.logger.warn({ err: error, taskId: task.id }, 'clearing the intent of an unsent submit failed');
-    stateUnsent(attempt);
-  }
-}
-
-/**
- * Records the intent, or reuses that of the previous attempt.
- *
- * @returns undefined: there is one that may have been sent.
- */
-async function declare(attempt: SubmitAttempt, route: TaskRoute): Promise<DeclaredIntent | undefined> {
-  const { context, task } = attempt;
-  const declared = await declareIntent(context.database, task.id, route);
-  if (declared !== undefined || !isStatedUnsent(attempt)) return declared;
-  return reuseIntent(context.database, task.id, route);
-}
-
-/**
- * Records that an upstream has, or may have, work that was not announced: it may bill it, whatever happens to the task
- * (src/billing/operator-costs.ts). Never throws, because the error that led here is the one to throw.
- */
-async function recordPossibleWork({ context, task }: SubmitAttempt, route: TaskRoute): Promise<void> {
-  if (route.gated === undefined) return;
-  const written = persistWithRetry(AbortSignal.timeout(CLEAR_WITHIN_MS), () =>
-    declareIntent(context.database, task.id, route),
-  );
-  await written.catch((err: unknown) =>
-    context.logger.warn({ err, taskId: task.id }, 'recording the upstream of a task failed'),
-  );
-}
-
 function hookOf({ context, task }: SubmitAttempt, { provider, request, upstreamName }: TaskRoute) {
   if (provider.callsBack !== true) return {};
   const { baseUrl } = request.upstream;
@@ -415,34 +338,4 @@ async function recordRejectedSubmit(
 function mayBeBilled(error: unknown): boolean {
   if (error instanceof ProviderFailure) return error.reason === 'no_output' || isReported(error.consumption);
   return !(error instanceof ProviderRejection);
-}
-
-/**
- * Statuses that say nothing about the upstream's own condition: this work took too long, or it already knows the work.
- */
-const STATUSES_OF_THE_WORK: readonly number[] = [408, 409, 499];
-
-/** What an error shows about the upstream's health; undefined if we ended the request ourselves. */
-function healthOf(error: unknown, isMember: boolean): Health | undefined {
-  if (error instanceof ProviderFailure) return 'answered';
-  if (error instanceof ProviderUnknown) {
-    return error.status !== undefined && STATUSES_OF_THE_WORK.includes(error.status) ? 'answered' : 'failed';
-  }
-  if (!(error instanceof ProviderRejection)) return undefined;
-  const { condition, retryAfterMs = 0 } = error;
-  if (condition === 'busy') return { pauseMs: retryAfterMs };
-  if (condition === 'down') return 'failed';
-  if (condition !== undefined) return isMember ? { pauseMs: COOLDOWN_MS[condition], reason: condition } : 'answered';
-  // A submit that we gave up before it was sent.
-  return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
-}
-
-async function reportHealth(
-  { context }: SubmitAttempt,
-  { gated, upstreamName }: TaskRoute,
-  health: Health | undefined,
-): Promise<void> {
-  if (health === undefined) return;
-  context.metrics.outgoing.upstreamRequested(upstreamName, typeof health === 'string' ? health : 'paused');
-  if (gated !== undefined) await context.upstreams.gate.report(gated, health);
 }
