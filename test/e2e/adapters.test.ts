@@ -219,14 +219,17 @@ async function waitForPolled(
   for (const { prompt } of jobs) await waitFor(`${prompt} is asked about`, () => isPolled(prompt), POLL_MS);
 }
 
-function modelOf({ name, far, upstream, inputOf }: Kind, providerUrl: string): Readonly<Record<string, unknown>> {
+function modelOf(
+  { name, far, upstream, inputOf, mimeType }: Kind,
+  providerUrl: string,
+): Readonly<Record<string, unknown>> {
   const text = { type: 'string', minLength: 1, maxLength: 4_000 };
   const image = { type: 'string', maxLength: 10_000, pattern: '^data:image/png;base64,', contentMediaType: 'image/*' };
   const fields: Readonly<Record<string, unknown>> = { prompt: text, text, voice: text, image };
   const names = Object.keys(inputOf(''));
   return {
     name: `test/${name}`,
-    modality: 'image',
+    modality: mimeType.split('/')[0],
     ownedBy: 'test',
     created: 0,
     description: `The test provider, by ${name}.`,
