@@ -31,6 +31,19 @@ export interface Consumption {
   readonly costMicroUsd?: bigint;
 }
 
+/**
+ * What two answers of one piece of work say together. Some providers say it only when they take a job; what a later
+ * answer says counts for more, name by name.
+ */
+export function mergeConsumption(first: Consumption, last: Consumption): Consumption {
+  const costMicroUsd = last.costMicroUsd ?? first.costMicroUsd;
+  const usage = { ...first.usage, ...last.usage };
+  return {
+    ...(Object.keys(usage).length === 0 ? {} : { usage }),
+    ...(costMicroUsd === undefined ? {} : { costMicroUsd }),
+  };
+}
+
 /** The highest cost that is believed: 100,000 USD. No work costs more, so a larger value must be in another unit. */
 export const MAX_COST_MICRO_USD = 100_000_000_000n;
 

@@ -237,7 +237,7 @@ function hookOf({ context, task }: SubmitAttempt, { provider, request, upstreamN
 
 /** A provider that does not report how long the input was leaves it at what we measured. */
 function withInputSeconds(submission: Submission, { inputSeconds }: GenerationRequest): Submission {
-  if (submission.kind === 'job' || inputSeconds === undefined) return submission;
+  if (inputSeconds === undefined) return submission;
   return { ...submission, usage: { inputSeconds, ...submission.usage } };
 }
 

@@ -1,6 +1,7 @@
 /** What the work of an upstream costs the operator, as it is recorded with the outcome of the work. */
 import { workCost } from '../catalogue/work-cost.ts';
 import { formatUsd } from '../domain/money.ts';
+import { mergeConsumption } from '../domain/provider-usage.ts';
 import type { Consumption, WorkCost } from '../domain/provider-usage.ts';
 import { readReported, recordCost } from '../tasks/lifecycle/generation-costs.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
@@ -41,8 +42,7 @@ export function isReported({ usage, costMicroUsd }: Consumption): boolean {
 }
 
 /**
- * All that the upstream of a job says about its consumption. Some say it only in the answer that took the job; what a
- * later answer says counts for more, name by name.
+ * All that the upstream of a job says about its consumption.
  *
  * @param last what the last answer says.
  */
@@ -51,13 +51,7 @@ export async function consumptionOfJob(
   route: TaskRoute,
   last: Consumption,
 ): Promise<Consumption> {
-  const first = await readReported(database, route.request.taskId, route);
-  const costMicroUsd = last.costMicroUsd ?? first.costMicroUsd;
-  const usage = { ...first.usage, ...last.usage };
-  return {
-    ...(Object.keys(usage).length === 0 ? {} : { usage }),
-    ...(costMicroUsd === undefined ? {} : { costMicroUsd }),
-  };
+  return mergeConsumption(await readReported(database, route.request.taskId, route), last);
 }
 
 /** Records what an upstream says about the cost of work of which there are no files yet, or never will be. */

@@ -71,8 +71,11 @@ class TranscriptionServer {
   }
 }
 
+/** Its jobs report nothing about the length of a recording. */
+const QUIET = 'quiet_job';
+
 const upstreamOf = (model: string, url: string): object =>
-  model === 'job'
+  model.endsWith('job')
     ? {
         protocol: 'http',
         baseUrl: url,
@@ -82,7 +85,7 @@ const upstreamOf = (model: string, url: string): object =>
           jobId: 'id',
           poll: { path: "'/jobs/' & $jobId", state: "status = 'succeeded' ? 'done' : 'running'" },
           outputs: "{ 'transcript': result }",
-          usage: "{ 'inputSeconds': result.duration }",
+          ...(model === QUIET ? {} : { usage: "{ 'inputSeconds': result.duration }" }),
         },
       }
     : { protocol: 'openai', baseUrl: `${url}/v1`, model };
@@ -122,7 +125,7 @@ describe('a transcription', { concurrency: true }, () => {
   before(async () => {
     server = await new TranscriptionServer().start();
     modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
-    for (const model of Object.keys(ANSWERS)) {
+    for (const model of [...Object.keys(ANSWERS), QUIET]) {
       await writeFile(path.join(modelsDir, `${model}.json`), JSON.stringify(definitionOf(model, server.url)));
     }
     darkroom = await startDarkroom({ environment: { EGRESS_ALLOW: server.url, MODELS_DIR: modelsDir } });
@@ -236,5 +239,8 @@ describe('a transcription', { concurrency: true }, () => {
     assert.match(await (await fetch(output?.url ?? '')).text(), /Doors close\.\n$/);
     assert.equal(task.billing.captured, '0.0025');
     assert.ok(server.forms.some((form) => form.includes('"audio":"http')));
+
+    const quiet = await run(QUIET, 4);
+    assert.equal(quiet.billing.captured, '0.004', JSON.stringify(quiet));
   });
 });

@@ -15,6 +15,7 @@ import type {
 } from '../../../providers/provider.ts';
 import type { FailureReason } from '../../../domain/failure-reason.ts';
 import { formatUsd } from '../../../domain/money.ts';
+import { mergeConsumption } from '../../../domain/provider-usage.ts';
 import type { Consumption } from '../../../domain/provider-usage.ts';
 
 /** How it ended. */
@@ -44,13 +45,15 @@ const CANCEL_WITHIN_MS = 30_000;
 /** @returns how it ended, and the job if there was one. */
 export async function runWork(work: Work): Promise<{ readonly ending: Ending; readonly jobId?: string }> {
   let jobId: string | undefined;
+  let taken: Consumption = {};
   try {
     const submission = await submit(work);
     if (submission.kind === 'done') return { ending: doneWith(submission) };
     ({ jobId } = submission);
-    return { ending: doneWith(await poll(work, jobId)), jobId };
+    taken = submission;
+    return { ending: withTaken(doneWith(await poll(work, jobId)), taken), jobId };
   } catch (error) {
-    const ending = endingOf(work, error);
+    const ending = withTaken(endingOf(work, error), taken);
     const job = jobId === undefined ? {} : { jobId };
     if (ending.kind === 'stopped' && jobId !== undefined && !work.isPlayedBack) await cancel(work, jobId);
     return { ending, ...job };
@@ -74,6 +77,12 @@ function doneWith({ files, usage, costMicroUsd }: FinishedWork): Ending {
     ...(costMicroUsd === undefined ? {} : { costMicroUsd }),
   };
   return { kind: 'done', files, consumption };
+}
+
+/** @param taken what the answer that took the job said. */
+function withTaken(ending: Ending, taken: Consumption): Ending {
+  if (ending.kind !== 'done' && ending.kind !== 'failed') return ending;
+  return { ...ending, consumption: mergeConsumption(taken, ending.consumption) };
 }
 
 async function poll(work: Work, jobId: string): Promise<FinishedWork> {
