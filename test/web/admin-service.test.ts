@@ -1,5 +1,7 @@
 /** The operator's pages about the service, in a browser: models, queues, upstreams, repairs, and any one task. */
 import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { recordRepairs } from '../../src/tasks/repair/repair-record.ts';
@@ -74,6 +76,23 @@ describe('the service', () => {
       await expectAccessible(page);
       await page.getByRole('link', { name: owner.id }).click();
       await page.getByRole('heading', { name: 'test', level: 1 }).waitFor();
+    });
+  });
+
+  it('shows a model file that became invalid with the reason, until it is repaired', async () => {
+    const file = path.join(pages.modelsDir, 'openai.json');
+    const valid = await readFile(file, 'utf8');
+    await pages.withPage(async (page) => {
+      await writeFile(file, valid.replace('"typicalSeconds":2', '"typicalSeconds":"soon"'));
+      await pages.signIn(page, '/service');
+      const alert = page.getByRole('alert').filter({ hasText: '1 error in the model files' });
+      await alert.waitFor();
+      assert.match(await alert.innerText(), /keep their previous definitions until you fix the files/);
+      assert.match(await alert.innerText(), /openai\.json invalid model file: typicalSeconds: type: got string/);
+      await expectAccessible(page);
+
+      await writeFile(file, valid);
+      await alert.waitFor({ state: 'detached' });
     });
   });
 

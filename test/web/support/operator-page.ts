@@ -20,6 +20,8 @@ export interface OperatorPages {
   readonly darkroom: Darkroom;
   /** Of the admin listener. */
   readonly url: string;
+  /** Where the operator's model files are. */
+  readonly modelsDir: string;
   /** @param options.expect lines of the console that are no errors. */
   withPage(work: (page: Page) => Promise<void>, options?: { readonly expect?: RegExp }): Promise<void>;
   /** Reloads the page, so that the token has to be typed again. @param path default: the accounts. */
@@ -47,6 +49,7 @@ export async function startOperatorPages(): Promise<OperatorPages> {
   return {
     darkroom,
     url,
+    modelsDir,
     withPage: (work, { expect } = {}) => withPage(browser, new URL(url).origin, work, expect),
     async signIn(page, path = '/accounts') {
       await page.goto(url + path);
