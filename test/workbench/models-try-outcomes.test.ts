@@ -197,6 +197,15 @@ describe('admin models try, what the work costs', () => {
     });
   }
 
+  it('counts what the answer that takes the job says, unless a later one says otherwise', async () => {
+    const http = { ...consuming, submit: { ...consuming.submit, usage: 'used', cost: 'usd' } };
+    const taken = response({ id: 'j', usd: '0.03', used: { credits: 3, seconds: 1 } });
+    const first = await play([taken, ...done({ used: { credits: 4 } }).slice(1)], { http });
+    assert.match(first.stdout, /^usage +\{"credits":4,"seconds":1\}\ncost +0\.03 USD \(reported\)$/m);
+    const failed = await play([taken, response({ state: 'failed', usd: 0 })], { http });
+    assert.match(failed.stdout, /^cost +0 USD \(reported\)$/m);
+  });
+
   it('shows what a client would pay for the files that came', async () => {
     const files = ['https://a.example/1', 'https://a.example/2'];
     const { stdout } = await play(done({}, files), { args: ['--input', 'prompt=a', 'n=3'] });
