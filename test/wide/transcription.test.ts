@@ -12,7 +12,7 @@ import type { PiperServer } from './piper-server.ts';
 import { startWhisperServer, whyNoWhisper } from './whisper-server.ts';
 import type { WhisperServer } from './whisper-server.ts';
 
-const SENTENCES = ['The keeper of the lighthouse wrote down the weather every morning.', 'Ships passed in the dark.'];
+const SENTENCES = ['The keeper of the lighthouse wrote down the weather every morning.', 'He never missed a day.'];
 const PRICE_PER_SECOND_USD = 0.000_01;
 
 describe('speech that is transcribed', { skip: whyNoPiper() || whyNoWhisper(), timeout: 900_000 }, () => {
