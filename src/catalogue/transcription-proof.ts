@@ -7,7 +7,11 @@ const PLACE = `inputSchema.properties.${FORMATS_FIELD}`;
 /** @returns the problem, with its position in the file; undefined: none, or the model makes media. */
 export function findTranscriptionProblem({ modality, inputSchema }: ModelDefinition): string | undefined {
   if (modality !== 'transcription') return undefined;
-  const formats = memberOf(memberOf(inputSchema, 'properties'), FORMATS_FIELD);
+  const properties = memberOf(inputSchema, 'properties');
+  if (!/"contentMediaType":"(audio|video)\//.test(JSON.stringify(properties ?? {}))) {
+    return 'inputSchema.properties: a transcription needs a field with "contentMediaType": "audio/*" or "video/*"';
+  }
+  const formats = memberOf(properties, FORMATS_FIELD);
   // Without the field, a task makes JSON.
   if (formats === undefined) return undefined;
   const choices = memberOf(memberOf(formats, 'items'), 'enum');

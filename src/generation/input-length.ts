@@ -14,6 +14,9 @@ import type { MediaField } from '../tasks/record/input-media.ts';
 import type { GenerationContext } from './context.ts';
 import { invalidInput } from './failure.ts';
 
+/** A smaller file has no more than the head of a container. */
+const LEAST_BYTES = 256;
+
 /** Whether the length of a field's files counts. */
 export function isPricedByLength({ pricing }: ModelDefinition, { accepts }: MediaField): boolean {
   return pricing.unit === 'input_second' && accepts.some((type) => /^(audio|video)\//.test(type));
@@ -23,7 +26,7 @@ export function isPricedByLength({ pricing }: ModelDefinition, { accepts }: Medi
  * Measures files by what their containers state.
  *
  * @returns seconds; undefined: a file does not state its length, and only its provider can measure it.
- * @throws {GenerationFailure} `input_invalid`: they are longer than what was held pays for.
+ * @throws {GenerationFailure} `input_invalid`: they are longer than what was held pays for, or one is empty.
  */
 export async function measureInput(
   context: GenerationContext,
@@ -32,16 +35,17 @@ export async function measureInput(
   files: readonly { readonly field: MediaField; readonly file: InputFile }[],
 ): Promise<number | undefined> {
   const lengths: number[] = [];
-  for (const { file } of files) {
+  for (const { field, file } of files) {
     const seconds = await lengthOf(context, task.accountId, file);
     if (seconds === undefined) return undefined;
+    if (seconds === 0) throw invalidInput('undecodable', field.path);
     lengths.push(seconds);
   }
   const sum = lengths.reduce((total, seconds) => total + seconds, 0);
   const measured = decimalOf(sum.toFixed(3));
   const longest = files[lengths.indexOf(Math.max(...lengths))];
   if (measured !== undefined && longest !== undefined && isAbove(measured, quote(pricing, task.input).quantity)) {
-    throw invalidInput('too_long', longest.field.path);
+    throw invalidInput('longer_than_held', longest.field.path);
   }
   return sum;
 }
@@ -53,8 +57,9 @@ async function lengthOf(
 ): Promise<number | undefined> {
   const handle = await open(path);
   try {
-    const { durationSeconds } = await inspector.inspect(accountId, await sourceOf(handle));
-    return durationSeconds;
+    const source = await sourceOf(handle);
+    const { durationSeconds, isEmpty = source.sizeBytes < LEAST_BYTES } = await inspector.inspect(accountId, source);
+    return durationSeconds ?? (isEmpty ? 0 : undefined);
   } finally {
     await handle.close();
   }

@@ -8,6 +8,7 @@ import type { Consumption, ProviderUsage, UsageName } from '../domain/provider-u
 
 /** No work consumes more of anything. */
 const MAX_QUANTITY = 1e12;
+const MAX_INPUT_SECONDS = 1e6;
 
 /** @param reported the values of an answer, of any type; undefined: it has none. */
 export function consumptionOf(reported: { readonly usage?: unknown; readonly cost?: unknown }): Consumption {
@@ -31,6 +32,8 @@ function usageOf(value: unknown): ProviderUsage | undefined {
   for (const [member, quantity] of Object.entries<unknown>({ ...value })) {
     if (quantity === undefined) continue;
     const name = USAGE_NAMES.find((each) => each === member);
+    // Some servers have the member and leave it at 0; and no recording takes weeks.
+    if (name === 'inputSeconds' && (quantity === 0 || Number(quantity) > MAX_INPUT_SECONDS)) continue;
     const isQuantity = typeof quantity === 'number' && quantity >= 0 && quantity <= MAX_QUANTITY;
     if (name === undefined || !isQuantity) return undefined;
     usage[name] = quantity;

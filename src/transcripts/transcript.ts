@@ -19,11 +19,11 @@ export interface Transcript {
   readonly language?: string;
   /** The length of what was transcribed, in seconds. */
   readonly durationSeconds?: number;
-  /** In order. Absent: the provider reports no times. */
+  /** By their start. Absent: the provider reports no times. */
   readonly segments?: readonly TranscriptSegment[];
 }
 
-/** A day of speech at two words a segment has fewer. */
+/** A day of speech has fewer. */
 const MAX_SEGMENTS = 100_000;
 const MAX_NAME_LENGTH = 200;
 
@@ -31,25 +31,36 @@ const MAX_NAME_LENGTH = 200;
  * Reads a transcript from an answer: `text`, and where they are known `language`, `duration` and `segments` with
  * `start`, `end`, `text` and `speaker`. These are the names of OpenAI; other members are ignored.
  *
- * @returns undefined if there is no text. Segments of which any cannot be read count as not reported.
+ * @returns undefined if there is no text. A segment that cannot be read is left out; without any other, or with none
+ *   for a text, there are no times.
  */
 export function transcriptOf(answer: unknown): Transcript | undefined {
   if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined;
   const language = nameOf(answer['language']);
   const durationSeconds = secondsOf(answer['duration']);
-  const segments = segmentsOf(answer['segments']);
+  const text = textOf(answer['text']);
+  const segments = segmentsOf(answer['segments'], text);
   return {
-    text: answer['text'].trim(),
+    text,
     ...(language === undefined ? {} : { language }),
     ...(durationSeconds === undefined ? {} : { durationSeconds }),
     ...(segments === undefined ? {} : { segments }),
   };
 }
 
-function segmentsOf(list: unknown): readonly TranscriptSegment[] | undefined {
+function segmentsOf(list: unknown, text: string): readonly TranscriptSegment[] | undefined {
   if (!Array.isArray(list) || list.length > MAX_SEGMENTS) return undefined;
-  const segments = list.map(segmentOf);
-  return segments.every((segment) => segment !== undefined) ? segments : undefined;
+  const segments = list.flatMap((each) => segmentOf(each) ?? []);
+  if (segments.length === 0 && text !== '') return undefined;
+  return segments.toSorted((one, other) => one.start - other.start);
+}
+
+/** Without control characters other than tabs and line feeds, which no text needs and no player can show. */
+function textOf(text: string): string {
+  return text
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/(?![\t\n])\p{Cc}/gu, ' ')
+    .trim();
 }
 
 function segmentOf(value: unknown): TranscriptSegment | undefined {
@@ -60,7 +71,7 @@ function segmentOf(value: unknown): TranscriptSegment | undefined {
   return {
     start,
     end: Math.max(start, end),
-    text: value['text'].trim(),
+    text: textOf(value['text']),
     ...(speaker === undefined ? {} : { speaker }),
   };
 }

@@ -9,7 +9,8 @@ const PLACE = 'inputSchema.properties.formats';
 const right = { type: 'array', items: { enum: ['text', 'vtt'] }, minItems: 1, uniqueItems: true };
 
 function problemOf(formats: unknown, modality: Modality = 'transcription'): string | undefined {
-  const properties = formats === undefined ? {} : { formats };
+  const audio = { audio_url: { type: 'string', contentMediaType: 'audio/*' } };
+  const properties = formats === undefined ? audio : { ...audio, formats };
   return findTranscriptionProblem(stub<ModelDefinition>({ modality, inputSchema: { type: 'object', properties } }));
 }
 
@@ -30,6 +31,11 @@ describe('the formats of a transcription', () => {
       [{ ...right, uniqueItems: false }, unique],
     ];
     for (const [formats, problem] of cases) assert.equal(problemOf(formats), problem);
+  });
+
+  it('are made of a field with a recording', () => {
+    const problem = findTranscriptionProblem(stub<ModelDefinition>({ modality: 'transcription', inputSchema: {} }));
+    assert.match(problem ?? '', /^inputSchema\.properties: a transcription needs a field/);
   });
 
   it('mean nothing for other models', () => {

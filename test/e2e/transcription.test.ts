@@ -29,6 +29,7 @@ const SPOKEN = {
 const ANSWERS: Readonly<Record<string, string>> = {
   whisper: JSON.stringify({ ...SPOKEN, duration: 2.5 }),
   unmeasured: JSON.stringify(SPOKEN),
+  zero: JSON.stringify({ ...SPOKEN, duration: 0 }),
   overlong: JSON.stringify({ ...SPOKEN, duration: 9_999 }),
   untimed: JSON.stringify({ text: 'Mind the gap.' }),
   html: '<html>Bad gateway</html>',
@@ -207,19 +208,34 @@ describe('a transcription', { concurrency: true }, () => {
     assert.equal(task.status, 'fail');
     assert.equal(task.error?.reason, 'input_invalid');
     assert.equal(task.error.field, 'audio_url');
-    assert.match(task.error.message, /longer than/);
+    assert.match(task.error.message, /^audio_url: the file is longer than the seconds that the price was held for/);
     assert.equal(task.billing.captured, '0');
     assert.ok(server.forms.slice(before).every((form) => !form.includes('\r\n\r\nhtml\r\n')));
   });
 
-  it('fails without a charge when subtitles are wanted and the provider reports no times', async () => {
+  it('has no subtitles when the provider reports no times, and fails without a charge if nothing else is wanted', async () => {
     const task = await run('untimed', 1);
-    const text = await run('untimed', 1, { formats: ['text', 'json'] });
+    const subtitles = await run('untimed', 1, { formats: ['srt', 'vtt'] });
 
-    assert.equal(task.error?.reason, 'no_output', JSON.stringify(task));
-    assert.equal(task.billing.captured, '0');
-    assert.equal(text.status, 'success', JSON.stringify(text));
-    assert.equal(text.output?.length, 2);
+    assert.equal(task.status, 'success', JSON.stringify(task));
+    assert.deepEqual(
+      task.output?.map(({ mimeType }) => mimeType),
+      ['text/plain', 'application/json'],
+    );
+    assert.equal(subtitles.error?.reason, 'no_output', JSON.stringify(subtitles));
+    assert.equal(subtitles.billing.captured, '0');
+  });
+
+  it('is priced by its measured length where the provider reports 0', async () => {
+    const task = await run('zero', 4, { formats: ['text'] });
+
+    assert.equal(task.billing.captured, '0.004', JSON.stringify(task));
+  });
+
+  it('is not sent if the recording is empty', async () => {
+    const task = await run('whisper', 0);
+
+    assert.equal(task.error?.reason, 'input_invalid', JSON.stringify(task));
   });
 
   it('fails when the recording is no audio', async () => {

@@ -218,10 +218,10 @@ describe('the mapping of OpenAI', () => {
     });
   }
 
-  it('has no files where subtitles are wanted and the answer has no times', async () => {
+  it('has no files where only subtitles are wanted and the answer has no times', async () => {
     session.answer({ json: { text: 'Mind the gap.' } });
     const { provider, requestFor } = mapped('openai/whisper-1', session.origin);
-    const input = { audio_url: 'https://example.com/a.mp3', formats: ['text', 'vtt'] };
+    const input = { audio_url: 'https://example.com/a.mp3', formats: ['srt', 'vtt'] };
     const end = await withFiles('audio/mpeg', ['audio_url'], (media, submit) =>
       ended(provider.submit(requestFor(input, media), submit)),
     );

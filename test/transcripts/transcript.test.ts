@@ -24,8 +24,8 @@ describe('a transcript in an answer', () => {
     }
   });
 
-  it('has no times if one of its segments cannot be read', () => {
-    const right = { start: 0, end: 1, text: 'a' };
+  it('leaves out segments that cannot be read, and orders the others', () => {
+    const right = { start: 1, end: 2, text: 'b' };
     const wrong = [
       { ...right, start: -1 },
       { ...right, end: NaN },
@@ -33,13 +33,24 @@ describe('a transcript in an answer', () => {
       { start: 0, end: 1 },
       null,
     ];
-    for (const segment of wrong) {
-      assert.equal(transcriptOf({ text: 'a', segments: [right, segment] })?.segments, undefined);
+    const earlier = { start: 0, end: 1, text: 'a' };
+    assert.deepEqual(transcriptOf({ text: 'a', segments: [right, ...wrong, earlier] })?.segments, [earlier, right]);
+  });
+
+  it('has no times without any readable segment, unless nothing was said', () => {
+    for (const segments of [
+      [],
+      [null],
+      'a',
+      Array.from({ length: 100_001 }, () => ({ start: 0, end: 1, text: 'a' })),
+    ]) {
+      assert.equal(transcriptOf({ text: 'a', segments })?.segments, undefined);
     }
-    assert.equal(
-      transcriptOf({ text: 'a', segments: Array.from({ length: 100_001 }, () => right) })?.segments,
-      undefined,
-    );
+    assert.deepEqual(transcriptOf({ text: ' ', segments: [] })?.segments, []);
+  });
+
+  it('has no control characters', () => {
+    assert.equal(transcriptOf({ text: 'a\0b\u001b\r\nc\td' })?.text, 'a b \nc\td');
   });
 
   it('has no segment that ends before it starts', () => {

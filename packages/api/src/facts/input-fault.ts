@@ -33,6 +33,10 @@ const FAULTS = {
   undecodable: { reason: 'input_invalid', message: 'the file could not be decoded' },
   too_many_pixels: { reason: 'input_invalid', message: 'the file has more pixels than can be processed' },
   too_long: { reason: 'input_invalid', message: 'the file is longer than can be processed' },
+  longer_than_held: {
+    reason: 'input_invalid',
+    message: 'the file is longer than the seconds that the price was held for; allow more of them',
+  },
   missing: { reason: 'input_invalid', message: 'a file is required here' },
   unlettered: { reason: 'input_invalid', message: 'no available font can draw a quoted text in the prompt' },
   unusable_text: { reason: 'input_invalid', message: 'nothing in the text can be spoken or sung' },
