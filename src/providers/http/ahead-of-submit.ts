@@ -1,5 +1,5 @@
 /** A request that goes ahead of a submit: whatever fails here, no work was accepted. */
-import { DEFAULT_RETRY_AFTER_MS, conditionOf, reasonOfStatus } from '../answer-status.ts';
+import { DEFAULT_RETRY_AFTER_MS, conditionOf, credentialConditionOf, reasonOfStatus } from '../answer-status.ts';
 import type { ExchangeAnswer } from '../http-exchange.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderRejection } from '../provider.ts';
@@ -29,7 +29,10 @@ export async function sendAhead(
 ): Promise<unknown> {
   const { status, json } = await queryAhead(member, request, ahead, exchange);
   if (status < 400) return json;
-  throw new ProviderRejection(reasonOfStatus(status), { note: `${member} rejected with ${status}` });
+  throw new ProviderRejection(reasonOfStatus(status), {
+    condition: credentialConditionOf(status),
+    note: `${member} rejected with ${status}`,
+  });
 }
 
 /**
@@ -46,7 +49,12 @@ export async function queryAhead(
 ): Promise<ExchangeAnswer> {
   return calls.query(request, call, { ...exchange, definiteStatuses: REJECTIONS }).catch((error: unknown) => {
     if (!(error instanceof ProviderUnreachable)) throw error;
-    const { status, retryAfterMs } = error;
+    const { status, code, retryAfterMs } = error;
+    // Not a token that has just expired, of which the next attempt has another.
+    if (status === 401 && code !== 'TOKEN_EXPIRED' && exchange.isAnonymous !== true) {
+      const note = `${member} rejected with 401`;
+      throw new ProviderRejection('model_unavailable', { condition: 'unauthorized', note });
+    }
     throw new ProviderRejection('provider_unavailable', {
       retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS,
       condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),

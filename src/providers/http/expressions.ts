@@ -26,8 +26,8 @@ export class ExpressionError extends Error {
   /** Not for logs: it may quote the data. */
   readonly detail: EvaluationError;
 
-  constructor(names: readonly string[], detail: EvaluationError) {
-    super(`the expression ${names.join(', ')} of the model file produced no value (${detail.code})`);
+  constructor(names: readonly string[], detail: EvaluationError, cause?: unknown) {
+    super(`the expression ${names.join(', ')} of the model file produced no value (${detail.code})`, { cause });
     this.names = names;
     this.code = detail.code;
     this.detail = detail;
@@ -82,6 +82,7 @@ export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): E
         throw new ExpressionError(
           given.map(([name]) => name),
           { code },
+          error,
         );
       });
       return {

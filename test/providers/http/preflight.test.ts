@@ -51,10 +51,12 @@ describe('a preflight', { timeout: 120_000 }, () => {
     const status = (code: number) => (response: ServerResponse) => {
       response.writeHead(code).end('{}');
     };
+    const [UNAUTHORIZED, FORBIDDEN] = [status(401), status(403)];
     for (const [answer, reason, http] of [
       [() => ({ joe: {} }), 'input_invalid', ASKING],
       [status(404), 'model_unavailable', ASKING],
-      [status(401), 'provider_unavailable', ASKING],
+      [UNAUTHORIZED, 'model_unavailable', ASKING],
+      [FORBIDDEN, 'model_unavailable', ASKING],
       [status(500), 'provider_unavailable', ASKING],
       [(response: ServerResponse) => void response.end('<p>'), 'provider_unavailable', ASKING],
       // Faults of the model file.
@@ -68,6 +70,9 @@ describe('a preflight', { timeout: 120_000 }, () => {
       assert.ok(outcome instanceof ProviderRejection, String(outcome));
       assert.equal(outcome.reason, reason);
       assert.equal(outcome.retryAfterMs, reason === 'provider_unavailable' ? 5_000 : undefined);
+      // A member of a pool is left alone for a while.
+      const isUnauthorized = answer === UNAUTHORIZED || answer === FORBIDDEN;
+      if (isUnauthorized) assert.equal(outcome.condition, 'unauthorized');
       assert.ok(
         paths.every((path) => path.startsWith('GET ')),
         paths.join(),
