@@ -71,13 +71,16 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: options.heapMb },
     });
-    // Emitted for a thread that dies while it starts: the job that it was started for would wait for ever.
-    started.on('error', () => current?.abort());
+    // Emitted for a thread that dies while it starts: the job that it was started for would wait for ever. One that was
+    // ended with its job may report an error of its own afterwards, when another thread has the next job.
+    started.on('error', () => {
+      if (pool === started) current?.abort();
+    });
     return started;
   };
 
   async function runWithin(job: Job, timeoutMs: number, transferred: readonly ArrayBuffer[] = []): Promise<Answer> {
-    pool ??= start();
+    const own = (pool ??= start());
     const controller = new AbortController();
     current = controller;
     let isLate = false;
@@ -87,8 +90,10 @@ export function createTimedThread<Job, Answer>(options: TimedThreadOptions<Job>)
       controller.abort();
     }, timeoutMs);
     try {
-      return await pool.run(job, { signal: controller.signal, transferList: [...transferred] });
+      return await own.run(job, { signal: controller.signal, transferList: [...transferred] });
     } catch (error) {
+      if (pool === own) pool = undefined;
+      void own.destroy();
       throw new ThreadEndedError(isLate ? 'timeout' : 'died', error);
     } finally {
       clearTimeout(timer);

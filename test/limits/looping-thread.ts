@@ -2,10 +2,12 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-export type LoopingJob = 'answer' | 'loop' | 'die' | 'require';
+export type LoopingJob = 'answer' | 'loop' | 'die' | 'require' | 'fill';
 
 export default function doJob(job: LoopingJob): string {
   while (job === 'loop') Math.random();
+  const kept: number[][] = [];
+  while (job === 'fill') kept.push(Array.from({ length: 10_000 }, Math.random));
   if (job === 'die') process.exit(1);
   return job === 'require' ? requireItself() : 'answered';
 }

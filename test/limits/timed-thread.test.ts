@@ -29,6 +29,17 @@ describe('a thread that does one job at a time', () => {
     await thread.close();
   });
 
+  it('does the next job whatever becomes of the thread that was terminated', async () => {
+    const thread = loopingThread();
+
+    // Some of these exceed the time, some the memory, and some both at the same moment.
+    for (let timeoutMs = 20; timeoutMs <= 400; timeoutMs += 20) {
+      await assert.rejects(thread.run('fill', timeoutMs), ThreadEndedError);
+      assert.equal(await thread.run('answer', LONG_MS), 'answered', `after ${timeoutMs} ms`);
+    }
+    await thread.close();
+  });
+
   it('is closed with its job, and not started again for those that waited', async () => {
     const thread = loopingThread();
     await thread.start();
