@@ -396,7 +396,7 @@ describe('a provider that misbehaves', () => {
         JSON.stringify({ ...rest, upstream: { ...upstream, http: { ...HOSTILE_JOBS, outputs: '(' } } }),
         /outputs: not JSONata/,
       ],
-      ['{"name": "described"', /line 1, column 21: /],
+      ['{"name": "described"', /line 1,? column 21/],
     ] as const) {
       await put(file, content);
       await waitFor(
