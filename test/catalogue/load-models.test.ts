@@ -218,7 +218,7 @@ describe("an operator's model file", () => {
 
   it('is rejected when it is not UTF-8', async () => {
     await writeFile(path.join(directory, 'own.json'), Buffer.from(JSON.stringify(definition()), 'utf16le'));
-    await assert.rejects(loadModels([directory], PROTOCOLS), /own\.json: (it is not text in UTF-8|line 1, column 2)/);
+    await assert.rejects(loadModels([directory], PROTOCOLS), /own\.json: (it is not text in UTF-8|line 1,? column 2)/);
     const latin = JSON.stringify(definition({ description: 'Für Tests.' }));
     await writeFile(path.join(directory, 'own.json'), Buffer.from(latin, 'latin1'));
     await assert.rejects(loadModels([directory], PROTOCOLS), /own\.json: it is not text in UTF-8$/);
