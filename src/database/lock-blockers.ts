@@ -22,7 +22,9 @@ export interface BlockerWatch {
   stop(): Promise<void>;
 }
 
+/** The longest interval between two looks, and how many there are within a wait at least, on a machine that is idle. */
 const CHECK_INTERVAL_MS = 200;
+const LEAST_LOOKS = 10;
 const LOG_EVERY_MS = 10_000;
 
 const selectBlockers: Statement = {
@@ -32,18 +34,31 @@ const selectBlockers: Statement = {
            FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)) ORDER BY xact_start LIMIT 5`,
 };
 
-/** Watches until it is stopped, and logs every 10 s of waiting which transactions the connection `client` waits for. */
-export async function watchBlockers(client: pg.Client, database: Database, logger: Logger): Promise<BlockerWatch> {
+/**
+ * Watches until it is stopped, and logs every 10 s of waiting which transactions the connection `client` waits for.
+ *
+ * @param longestWaitMs after which a wait ends: some looks have to fall into it.
+ */
+export async function watchBlockers(
+  client: pg.Client,
+  database: Database,
+  logger: Logger,
+  longestWaitMs: number,
+): Promise<BlockerWatch> {
+  const intervalMs = Math.min(CHECK_INTERVAL_MS, longestWaitMs / LEAST_LOOKS);
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const findBlockers = () => database.query<Blocker>(selectBlockers, [rows[0]?.pid]).catch(() => []);
+  // The first look opens the connection, which can take longer than the wait.
+  await findBlockers();
   const stopped = new AbortController();
   let last: readonly Blocker[] = [];
   const look = async (): Promise<void> => {
     let waitedMs = 0;
     while (!stopped.signal.aborted) {
-      await sleep(CHECK_INTERVAL_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await sleep(intervalMs, undefined, { signal: stopped.signal }).catch(() => undefined);
       if (stopped.signal.aborted) return;
-      const blockers = await database.query<Blocker>(selectBlockers, [rows[0]?.pid]).catch(() => []);
-      waitedMs = blockers.length === 0 ? 0 : waitedMs + CHECK_INTERVAL_MS;
+      const blockers = await findBlockers();
+      waitedMs = blockers.length === 0 ? 0 : waitedMs + intervalMs;
       if (blockers.length > 0) last = blockers;
       if (waitedMs >= LOG_EVERY_MS) {
         logger.info({ blockers }, 'migration waits for other transactions');

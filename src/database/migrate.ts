@@ -100,7 +100,7 @@ async function applyAll(
   let since = Date.now();
   await acquireMigrationLock(client, logger);
   for (;;) {
-    const blockers = await watchBlockers(client, database, logger);
+    const blockers = await watchBlockers(client, database, logger, lockTimeoutMs);
     try {
       // Again after a failure: it may have ended a statement that had set its own.
       await client.query(`SET lock_timeout = ${lockTimeoutMs}`);
