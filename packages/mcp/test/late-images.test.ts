@@ -4,36 +4,20 @@ import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import type { WireTask } from '@darkroom/api/tasks/task';
 import { taskAnswer } from '../src/task-answer.ts';
-
-const BASE_URL = 'http://127.0.0.1:1/v1';
+import { BASE_URL, doneTask } from './done-task.ts';
 
 /** A task with the given number of images, each too large to be sent as it is. */
 function taskOf(images: number): WireTask {
-  const output = Array.from({ length: images }, (_, position) => ({
-    id: `out_${position}`,
-    type: 'image',
-    url: `${BASE_URL}/files/out_${position}.png`,
-    mimeType: 'image/png',
-    sizeBytes: 3_000_000,
-    width: 2_000,
-    height: 2_000,
-    expireAt: 2_000_000_000,
-    sha256: '0'.repeat(64),
-    storage: 'temp' as const,
-    retainUntil: 2_000_000_000,
-  }));
-  return {
-    taskId: 'tk-svc-1',
-    model: 'acme/images',
-    status: 'success',
-    created: 1_000_000_000,
-    started: 1_000_000_001,
-    completed: 1_000_000_002,
-    storage: 'temp',
-    keyId: 'key_1',
-    output,
-    billing: { currency: 'USD', held: '1', captured: '1', released: '0' },
-  };
+  return doneTask(
+    Array.from({ length: images }, (_, position) => ({
+      type: 'image',
+      url: `${BASE_URL}/files/out_${position}.png`,
+      mimeType: 'image/png',
+      sizeBytes: 3_000_000,
+      width: 2_000,
+      height: 2_000,
+    })),
+  );
 }
 
 /** @param preview responds for one image, which is identified by its position. */

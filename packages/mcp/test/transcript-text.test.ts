@@ -4,35 +4,20 @@ import { describe, it } from 'node:test';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import type { WireTask } from '@darkroom/api/tasks/task';
 import { taskAnswer } from '../src/task-answer.ts';
+import { BASE_URL, doneTask } from './done-task.ts';
 
-const BASE_URL = 'http://127.0.0.1:1/v1';
 const TEXT = 'Mind the gap.\n';
 
 /** A task with a file of each of these types. */
 function taskOf(mimeTypes: readonly string[], sizeBytes = TEXT.length): WireTask {
-  const output = mimeTypes.map((mimeType, position) => ({
-    id: `out_${position}`,
-    type: 'text',
-    url: `${BASE_URL}/files/${encodeURIComponent(mimeType)}`,
-    mimeType,
-    sizeBytes,
-    expireAt: 2_000_000_000,
-    sha256: '0'.repeat(64),
-    storage: 'temp' as const,
-    retainUntil: 2_000_000_000,
-  }));
-  return {
-    taskId: 'tk-svc-1',
-    model: 'acme/transcription',
-    status: 'success',
-    created: 1_000_000_000,
-    started: 1_000_000_001,
-    completed: 1_000_000_002,
-    storage: 'temp',
-    keyId: 'key_1',
-    output,
-    billing: { currency: 'USD', held: '1', captured: '1', released: '0' },
-  };
+  return doneTask(
+    mimeTypes.map((mimeType) => ({
+      type: 'text',
+      url: `${BASE_URL}/files/${encodeURIComponent(mimeType)}`,
+      mimeType,
+      sizeBytes,
+    })),
+  );
 }
 
 /** @returns the texts of the answer after the JSON, and the types that were fetched. */
