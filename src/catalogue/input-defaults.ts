@@ -2,6 +2,7 @@
  * What a model's schema says about omitted fields (`default`): the embedded engines are given those values, so that
  * one engine serves models with different defaults, and the behaviour is what a client reads in the schema.
  */
+import { isRecord } from '../domain/json-members.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -15,8 +16,4 @@ export function withDefaults(schema: Input, input: Input): Input {
     isRecord(property) && Object.hasOwn(property, 'default') ? [[name, property['default']] as const] : [],
   );
   return { ...Object.fromEntries(defaults), ...input };
-}
-
-function isRecord(value: unknown): value is Input {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@
  * In which file a problem is. An upstream that refers to a provider has members of two files, and what is wrong with a
  * member is reported for the file that it comes from, with its position there.
  */
+import { hasMember, isRecord, memberOf } from '../domain/json-members.ts';
 import { ModelFileError } from './model-files.ts';
 import { describeUpstreamProblem } from './protocol.ts';
 import type { UpstreamProblem } from './protocol.ts';
@@ -46,22 +47,10 @@ function isOfProvider(steps: readonly string[], own: unknown, provided: unknown)
       ofModel = memberOf(ofModel, step);
       ofProvider = memberOf(ofProvider, step);
       // Anything but an object replaces what the provider has.
-      if (!isObject(ofModel)) return false;
+      if (!isRecord(ofModel)) return false;
       continue;
     }
     return hasMember(ofProvider, step);
   }
   return false;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return hasMember(value, name) ? value[name] : undefined;
-}
-
-function hasMember(value: unknown, name: string): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * with `contentMediaType`, and that is the type of files, or `image/*` for all of a kind. Which values of an input are
  * files is determined by `mediaOf` (src/tasks/record/input-media.ts), which reads the same keywords.
  */
+import { isRecord } from '../domain/json-members.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -17,18 +18,30 @@ const WITH_SCHEMA = ['items', 'additionalProperties', 'contains', 'not', 'if', '
 const WITH_LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
 const WITH_MAP = ['properties', 'patternProperties', '$defs', 'dependentSchemas'] as const;
 
+/** A `contentMediaType`, which can be any JSON, and the position of its schema. */
+interface FoundMediaType {
+  readonly type: unknown;
+  readonly position: string;
+}
+
 /** @returns every `contentMediaType` that no file can have, with its position. */
 export function findMediaTypeProblems(inputSchema: Schema): readonly string[] {
-  const problems: string[] = [];
+  return mediaTypesIn(inputSchema)
+    .filter(({ type }) => !(typeof type === 'string' && MEDIA_TYPE.test(type)))
+    .map(
+      ({ type, position }) =>
+        `${position}.contentMediaType: ${JSON.stringify(type)} is no media type, such as image/png or image/*; ` +
+        'several are an anyOf of schemas with one each',
+    );
+}
+
+/** Every `contentMediaType` of a schema, wherever it is. */
+export function mediaTypesIn(inputSchema: Schema): readonly FoundMediaType[] {
+  const found: FoundMediaType[] = [];
   const visit = (node: unknown, position: string): void => {
     if (!isRecord(node)) return;
     const { contentMediaType: type } = node;
-    if (type !== undefined && !(typeof type === 'string' && MEDIA_TYPE.test(type))) {
-      problems.push(
-        `${position}.contentMediaType: ${JSON.stringify(type)} is no media type, such as image/png or image/*; ` +
-          'several are an anyOf of schemas with one each',
-      );
-    }
+    if (type !== undefined) found.push({ type, position });
     for (const keyword of WITH_SCHEMA) visit(node[keyword], `${position}.${keyword}`);
     for (const keyword of WITH_LIST) {
       listOf(node[keyword]).forEach((each, index) => visit(each, `${position}.${keyword}.${index}`));
@@ -38,7 +51,7 @@ export function findMediaTypeProblems(inputSchema: Schema): readonly string[] {
     }
   };
   visit(inputSchema, 'inputSchema');
-  return problems;
+  return found;
 }
 
 /** @returns why a field of the input never has files; undefined: it can. */
@@ -83,8 +96,4 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isRecord(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * the price is bounded, and that an omitted field costs what the schema says it then is. So a price is never calculated
  * from an unforeseen value, and a bad file is rejected when it is read.
  */
+import { isRecord } from '../domain/json-members.ts';
 import { decimalOf, formatDecimal, isAbove, largerOf, multiply } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
 import type { ModelDefinition } from './definition.ts';
@@ -298,8 +299,8 @@ type Schema = ModelDefinition['inputSchema'];
 /** Rules use fields that the schema has directly: not behind a reference or in one branch of several. */
 function fieldOf(path: string, { field }: Rule, schema: Schema): FieldSchema {
   const properties = schema['properties'];
-  const found: unknown = isObject(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
-  if (!isObject(found)) {
+  const found: unknown = isRecord(properties) && Object.hasOwn(properties, field) ? properties[field] : undefined;
+  if (!isRecord(found)) {
     throw new PricingRuleError(`${path}.field: the inputSchema has no property ${JSON.stringify(field)}`);
   }
   return found;
@@ -308,10 +309,6 @@ function fieldOf(path: string, { field }: Rule, schema: Schema): FieldSchema {
 function isRequired(schema: Schema, field: string): boolean {
   const required = schema['required'];
   return Array.isArray(required) && required.includes(field);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isSame(a: Decimal, b: Decimal): boolean {

@@ -3,6 +3,7 @@
  * provider have in common. An upstream of a model refers to it by `provider` and has its `upstream` merged under its
  * own members (RFC 7396), so that a pinned definition contains everything and refers to nothing.
  */
+import { isRecord } from '../domain/json-members.ts';
 import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
 import { EditorSchema } from './definition.ts';
@@ -102,15 +103,15 @@ function withoutRequired<Schema>(schema: Schema): Schema {
  * @throws {ModelFileError} there is no such provider, or its file is invalid.
  */
 export function mergeProviders(file: string, parsed: unknown, providers: KnownProviders): unknown {
-  if (!isObject(parsed)) return parsed;
+  if (!isRecord(parsed)) return parsed;
   const merge = (at: string, upstreams: unknown): unknown =>
     Array.isArray(upstreams)
       ? upstreams.map((upstream: unknown, index) => mergeProvider(file, `${at}.${index}`, upstream, providers))
       : upstreams;
-  if (!isObject(parsed['routes'])) return { ...parsed, ...pick(parsed, 'upstreams', merge) };
+  if (!isRecord(parsed['routes'])) return { ...parsed, ...pick(parsed, 'upstreams', merge) };
   const routes = Object.entries(parsed['routes']).map(([name, route]) => [
     name,
-    isObject(route) ? { ...route, ...pick(route, 'upstreams', merge, `routes.${name}.`) } : route,
+    isRecord(route) ? { ...route, ...pick(route, 'upstreams', merge, `routes.${name}.`) } : route,
   ]);
   return { ...parsed, routes: Object.fromEntries(routes) as unknown };
 }
@@ -125,7 +126,7 @@ function pick(
 }
 
 function mergeProvider(file: string, at: string, upstream: unknown, providers: KnownProviders): unknown {
-  if (!isObject(upstream) || typeof upstream['provider'] !== 'string') return upstream;
+  if (!isRecord(upstream) || typeof upstream['provider'] !== 'string') return upstream;
   const named = upstream['provider'];
   const provider = providers.byName.get(named);
   if (provider === undefined) {
@@ -140,15 +141,11 @@ function mergeProvider(file: string, at: string, upstream: unknown, providers: K
 
 /** RFC 7396. */
 function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) return patch;
-  const merged = new Map(Object.entries(isObject(target) ? target : {}));
+  if (!isRecord(patch)) return patch;
+  const merged = new Map(Object.entries(isRecord(target) ? target : {}));
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) merged.delete(name);
     else merged.set(name, mergePatch(merged.get(name), value));
   }
   return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

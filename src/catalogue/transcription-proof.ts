@@ -1,6 +1,8 @@
 /** What the input schema of a transcription has to have, beyond what that of every model has. */
+import { memberOf } from '../domain/json-members.ts';
 import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';
+import { mediaTypesIn } from './media-proof.ts';
 
 const PLACE = `inputSchema.properties.${FORMATS_FIELD}`;
 
@@ -8,7 +10,7 @@ const PLACE = `inputSchema.properties.${FORMATS_FIELD}`;
 export function findTranscriptionProblem({ modality, inputSchema }: ModelDefinition): string | undefined {
   if (modality !== 'transcription') return undefined;
   const properties = memberOf(inputSchema, 'properties');
-  if (!/"contentMediaType":"(audio|video)\//.test(JSON.stringify(properties ?? {}))) {
+  if (!mediaTypesIn(inputSchema).some(({ type }) => /^(audio|video)\//.test(String(type)))) {
     return 'inputSchema.properties: a transcription needs a field with "contentMediaType": "audio/*" or "video/*"';
   }
   const formats = memberOf(properties, FORMATS_FIELD);
@@ -24,9 +26,4 @@ export function findTranscriptionProblem({ modality, inputSchema }: ModelDefinit
     return `${PLACE}: it needs "minItems": 1 and "uniqueItems": true`;
   }
   return undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
-  return isObject ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }

@@ -1,7 +1,8 @@
 /**
  * Makes the media of a task's input available to its provider: a reference to an object of ours becomes a URL that
  * gives access to it until the task's deadline, or, for a provider that fetches nothing itself, all media become
- * files. Where the price counts their seconds, they are measured. Our own objects are read from the store and never over the network (contract §7 "Uploads").
+ * files. Where the price counts their seconds, they are measured. Our own objects are read from the store and never
+ * over the network (contract §7 "Uploads").
  */
 import { createWriteStream } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';

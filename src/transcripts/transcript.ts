@@ -2,6 +2,7 @@
  * A transcript: what was said in audio or video, with the times of its segments where they are known. Providers report
  * it in JSON of their own; this is the form that all of them are read into.
  */
+import { isRecord } from '../domain/json-members.ts';
 
 /** A part of a transcript. Times are in seconds from the beginning. */
 export interface TranscriptSegment {
@@ -35,7 +36,7 @@ const MAX_NAME_LENGTH = 200;
  *   for a text, there are no times.
  */
 export function transcriptOf(answer: unknown): Transcript | undefined {
-  if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined;
+  if (!isRecord(answer) || typeof answer['text'] !== 'string') return undefined;
   const language = nameOf(answer['language']);
   const durationSeconds = secondsOf(answer['duration']);
   const text = textOf(answer['text']);
@@ -64,7 +65,7 @@ function textOf(text: string): string {
 }
 
 function segmentOf(value: unknown): TranscriptSegment | undefined {
-  if (!isObject(value) || typeof value['text'] !== 'string') return undefined;
+  if (!isRecord(value) || typeof value['text'] !== 'string') return undefined;
   const [start, end] = [secondsOf(value['start']), secondsOf(value['end'])];
   if (start === undefined || end === undefined) return undefined;
   const speaker = nameOf(value['speaker']);
@@ -85,8 +86,4 @@ function secondsOf(value: unknown): number | undefined {
 function nameOf(value: unknown): string | undefined {
   const name = typeof value === 'string' ? value.trim() : '';
   return name === '' || name.length > MAX_NAME_LENGTH ? undefined : name;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

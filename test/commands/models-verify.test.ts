@@ -189,7 +189,7 @@ describe('admin models verify, without --live', () => {
   it('rejects names and options that lead to nothing', async () => {
     await provide('https://api.acme.example');
     for (const [args, problem] of [
-      [['nobody'], /there is no model or provider called nobody/],
+      [['absent'], /there is no model or provider called absent/],
       [['darkroom/scene'], /has no upstream of a provider/],
       [['--live', '--yes'], /--max-cost: --live needs it/],
       [['--live', '--max-cost', 'much'], /--max-cost: "much"/],

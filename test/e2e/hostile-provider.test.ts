@@ -305,6 +305,7 @@ describe('a provider that misbehaves', () => {
 
   async function eventsOf(taskId: string): Promise<readonly string[]> {
     const { body } = await account.client.send('GET', `/v1/tasks/${taskId}/events`);
+    // The client of the tests declares the body of a task for every request.
     return (body as unknown as { data: { events: { type: string }[] } }).data.events.map(({ type }) => type);
   }
 

@@ -4,6 +4,7 @@
  * a reference to its object, which does not expire; any other URL is checked as far as that is possible without
  * connecting.
  */
+import { isRecord } from '../../domain/json-members.ts';
 import type { Queryable } from '../../database/database.ts';
 import { checkUrl } from '../../egress/policy.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
@@ -77,10 +78,6 @@ function definitionOf(schema: Input, ref: string): unknown {
   return name !== undefined && isRecord(definitions) && Object.hasOwn(definitions, name)
     ? definitions[name]
     : undefined;
-}
-
-function isRecord(value: unknown): value is Input {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whether a field accepts something of this type. @param accepts `image/*`, or one type. */
