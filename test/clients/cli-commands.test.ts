@@ -68,7 +68,7 @@ describe('models', () => {
     }
     const smells = await cli(['models', '--modality', 'smell']);
     assert.equal(smells.code, 2);
-    assert.match(smells.stderr, /image, video, audio, text/);
+    assert.match(smells.stderr, /image, video, audio, transcription, text/);
   });
 });
 
