@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { findDialectProblems } from './dialect-proof.ts';
 import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { expandPools } from './expand-pools.ts';
@@ -318,6 +319,7 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
   return [
     ...(isClosed ? [] : ['inputSchema: it must have "type": "object" and "additionalProperties": false']),
     ...[priced, costed, findTranscriptionProblem(definition)].filter((problem) => problem !== undefined),
+    ...findDialectProblems(definition),
     ...new Set(ofExamples),
   ];
 }
