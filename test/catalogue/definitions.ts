@@ -29,6 +29,57 @@ export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinit
   };
 }
 
+/** A model that answers OpenAI's images. */
+export function compatibleDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  const { inputSchema } = definition();
+  return definition({
+    name: 'acme/compatible',
+    inputSchema: {
+      ...inputSchema,
+      properties: { ...(inputSchema['properties'] as object), count: { type: 'integer', minimum: 1, maximum: 4 } },
+    },
+    dialects: {
+      openai: {
+        'images/generations': {
+          prompt: { field: 'prompt' },
+          n: { field: 'count' },
+          size: { values: { auto: {}, '1024x1024': { resolution: '1k' }, '2048x2048': { resolution: '2k' } } },
+        },
+      },
+    },
+    ...changes,
+  });
+}
+
+/** A model that answers OpenAI's speech. */
+export function compatibleSpeechDefinition(): ModelDefinition {
+  return definition({
+    name: 'acme/compatible-speech',
+    modality: 'audio',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['text', 'voice'],
+      properties: {
+        text: { type: 'string', minLength: 1, maxLength: 1000, pattern: '\\S' },
+        voice: { type: 'string', enum: ['slt', 'rms'] },
+        format: { type: 'string', enum: ['mp3', 'wav'] },
+      },
+    },
+    pricing: { unit: 'character', usd: '0.0001', text: { field: 'text' } },
+    examples: [{ text: 'Hello.', voice: 'slt' }],
+    dialects: {
+      openai: {
+        'audio/speech': {
+          input: { field: 'text' },
+          voice: { values: { alloy: { voice: 'slt' }, onyx: { voice: 'rms' } } },
+          response_format: { field: 'format' },
+        },
+      },
+    },
+  });
+}
+
 /** The same with more routes than the default one. */
 export function definitionWithRoutes(...names: string[]): ModelDefinition {
   const route = { upstreams: [{ protocol: 'embedded', model: 'scene' }] };

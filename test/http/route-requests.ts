@@ -80,6 +80,35 @@ function createImage(): Promise<Buffer> {
     .toBuffer();
 }
 
+/**
+ * A request to one of OpenAI's media endpoints whose task, which its key names, has ended. Another account, which has
+ * no such task, does not wait for its own.
+ */
+async function mediaRequest({ served }: World, account: ServedAccount, path: string, body: object): Promise<Parts> {
+  const headers = { 'Idempotency-Key': `media-${++mediaRequests}` };
+  const { status, body: answered } = await account.client.send('POST', path, body, {
+    ...headers,
+    Prefer: 'respond-async',
+  });
+  assert.equal(status, 202, JSON.stringify(answered));
+  const { taskId } = answered as unknown as { taskId: string };
+  if (path.includes('audio')) await served.succeed(taskId, Buffer.from('a sound'), 'audio/mpeg');
+  else await served.succeed(taskId, await createImage());
+  return { body, headers: { ...headers, Prefer: 'wait=1' } };
+}
+
+let mediaRequests = 0;
+
+/** A request for an image that the model of the task room answers. */
+export function imageBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/compatible', prompt: 'a fox', ...changes };
+}
+
+/** A request for speech that the model of the task room answers. */
+export function speechBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/compatible-speech', input: 'Hello.', voice: 'alloy', ...changes };
+}
+
 /** With minimal rights, so that every key may do with it what its scope permits. */
 async function newKeyId(account: ServedAccount): Promise<string> {
   return (await account.newKey({ scopes: ['keys:manage'] })).id;
@@ -118,6 +147,8 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   getFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   createChatCompletion: async () => ({ body: chatBody() }),
+  createImage: (world, account) => mediaRequest(world, account, '/v1/images/generations', imageBody()),
+  createSpeech: (world, account) => mediaRequest(world, account, '/v1/audio/speech', speechBody()),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),

@@ -11,6 +11,7 @@ import { fileRoutes } from '../routes/files.ts';
 import { createGuide } from '../routes/guide.ts';
 import { healthRoutes } from '../routes/health.ts';
 import { hookRoutes } from '../routes/hooks.ts';
+import { imageRoutes } from '../routes/images.ts';
 import { keyRoutes } from '../routes/keys.ts';
 import { mcpRoutes } from '../routes/mcp.ts';
 import { outputPreviewRoutes } from '../routes/output-preview.ts';
@@ -22,6 +23,7 @@ import { taskCallbackRoutes } from '../routes/task-callback.ts';
 import { taskDetailRoutes } from '../routes/task-detail.ts';
 import { taskEventRoutes } from '../routes/task-events.ts';
 import { sessionRoutes } from '../routes/session.ts';
+import { speechRoutes } from '../routes/speech.ts';
 import { storageRoutes } from '../routes/storages.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { chatRoutes } from '../routes/chat.ts';
@@ -43,6 +45,8 @@ export function publicRoutes(
     ...taskListRoutes(http),
     ...chatRoutes(http),
     ...responseRoutes(http),
+    ...imageRoutes(http),
+    ...speechRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...estimateRoutes(http),

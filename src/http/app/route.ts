@@ -16,6 +16,7 @@ export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const ROUTE_TAGS = [
   'Tasks',
   'Text',
+  'Images and audio',
   'Stored outputs',
   'Files',
   'Models',
