@@ -50,7 +50,7 @@ export async function withClient(
 }
 
 async function startClient(name: string, origin: string): Promise<OfficialClient> {
-  const installed = await install();
+  const installed = await installClients();
   // Below the installed clients, so that its imports find them.
   const directory = await mkdtemp(path.join(installed, 'run-'));
   for (const file of ['main.mjs', `${name}.mjs`]) await copyFile(path.join(CLIENTS, file), path.join(directory, file));
@@ -80,7 +80,7 @@ async function startClient(name: string, origin: string): Promise<OfficialClient
  *
  * @returns the directory.
  */
-async function install(): Promise<string> {
+export async function installClients(): Promise<string> {
   const lock = await readFile(path.join(CLIENTS, 'package-lock.json'));
   const version = createHash('sha256').update(lock).digest('hex').slice(0, 16);
   const base = process.env['XDG_CACHE_HOME'] ?? '';
