@@ -80,6 +80,45 @@ export function compatibleSpeechDefinition(): ModelDefinition {
   });
 }
 
+/** A model that answers OpenAI's transcriptions. */
+export function compatibleTranscriptionDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  return definition({
+    name: 'acme/compatible-transcription',
+    modality: 'transcription',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['audio_url'],
+      properties: {
+        audio_url: { type: 'string', maxLength: 2048, contentMediaType: 'audio/*' },
+        language: { type: 'string', pattern: '^[a-z]{2}$' },
+        formats: { type: 'array', items: { enum: ['text', 'json', 'srt', 'vtt'] }, minItems: 1, uniqueItems: true },
+        max_seconds: { type: 'integer', minimum: 1, maximum: 60, default: 60 },
+      },
+    },
+    pricing: { unit: 'input_second', usd: '0.001', hold: { field: 'max_seconds', default: 60 } },
+    examples: [{ audio_url: 'https://example.com/a.mp3' }],
+    dialects: {
+      openai: {
+        'audio/transcriptions': {
+          file: { field: 'audio_url' },
+          language: { field: 'language' },
+          response_format: {
+            values: {
+              json: { formats: ['json'] },
+              text: { formats: ['text'] },
+              srt: { formats: ['srt'] },
+              vtt: { formats: ['vtt'] },
+              verbose_json: { formats: ['json'] },
+            },
+          },
+        },
+      },
+    },
+    ...changes,
+  });
+}
+
 /** The same with more routes than the default one. */
 export function definitionWithRoutes(...names: string[]): ModelDefinition {
   const route = { upstreams: [{ protocol: 'embedded', model: 'scene' }] };

@@ -23,6 +23,7 @@ import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import {
   compatibleDefinition,
   compatibleSpeechDefinition,
+  compatibleTranscriptionDefinition,
   definition,
   definitionWithRoutes,
   textDefinition,
@@ -84,6 +85,7 @@ export async function openTaskRoom(
       definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
       compatibleDefinition(),
       compatibleSpeechDefinition(),
+      compatibleTranscriptionDefinition(),
       textDefinition(),
       ...models,
     ],

@@ -29,6 +29,7 @@ import { createDashboard } from '../routes/dashboard.ts';
 import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
+import { transcriptionRoutes } from '../routes/transcriptions.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 
 /** @param pages the routes of the dashboard. */
@@ -47,6 +48,7 @@ export function publicRoutes(
     ...responseRoutes(http),
     ...imageRoutes(http),
     ...speechRoutes(http),
+    ...transcriptionRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...estimateRoutes(http),

@@ -49,6 +49,12 @@ export interface MediaCall {
   readonly task: Readonly<Record<string, unknown>>;
   /** The request as the client sent it: two with the same one are equal. */
   readonly sent: Readonly<Record<string, unknown>>;
+  /** Fields of the input that no rule of the model sets, with the field of the request that they follow from. */
+  readonly fieldOf?: Readonly<Record<string, string>>;
+  /** Whether the request has taken its token from the budget of creates already. */
+  readonly isBudgeted?: boolean;
+  /** A task was created for this request. */
+  onCreated?(): void;
 }
 
 type Request = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
@@ -223,10 +229,11 @@ async function createTask(
   const facts = { ...factsOfBody(call.task), fingerprint: print };
   const large = { facts, nextTurn: NO_TURNS };
   const created = await http.taskCreator
-    .create(caller, call.task, key, take, large, waiter)
+    .create(caller, call.task, key, call.isBudgeted === true ? undefined : take, large, waiter)
     .catch((error: unknown) => Promise.reject(inFieldsOf(call, error)));
   if (created.isReplay) ctx.set('Idempotent-Replay', 'true');
   else {
+    call.onCreated?.();
     ctx.state.createdTaskId = created.taskId;
     http.wakeLauncher(created.claimed);
   }
@@ -234,11 +241,11 @@ async function createTask(
 }
 
 /** An error about the input, with the name that its field has in the request. */
-function inFieldsOf({ endpoint, model }: MediaCall, error: unknown): unknown {
+function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown): unknown {
   if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
   const { keyword } = error;
   const own = error.param.slice('input.'.length);
-  const field = endpointFieldOf(model.definition, endpoint, own);
+  const field = endpointFieldOf(model.definition, endpoint, own) ?? fieldOf[own];
   if (field === undefined) return error;
   const message = error.message.replace(`invalid input: ${own}:`, `invalid request: ${field}:`);
   return new RequestError('invalid_request', message, {
