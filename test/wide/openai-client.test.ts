@@ -3,7 +3,10 @@
  * errors, and its automatic retries when it gives up, when the api is killed and when it stops.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -11,17 +14,21 @@ import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { compatibleDefinition } from '../catalogue/definitions.ts';
+import { compatibleDefinition, compatibleTranscriptionDefinition } from '../catalogue/definitions.ts';
 import { installClients } from '../oracle/client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { drawAudio } from '../support/test-provider/audio.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 
 /** What is used of the client; it is not a dependency, so its types are not here. */
 interface OpenAiClient {
   readonly images: { generate(body: object): Call<ImagesAnswer> };
-  readonly audio: { readonly speech: { create(body: object): Promise<Response> } };
+  readonly audio: {
+    readonly speech: { create(body: object): Promise<Response> };
+    readonly transcriptions: { create(body: object): Promise<unknown> };
+  };
   readonly models: { list(): AsyncIterable<{ id: string; endpoints: string[] }> };
 }
 type Call<Value> = Promise<Value> & { withResponse(): Promise<{ data: Value; response: Response }> };
@@ -32,10 +39,20 @@ interface ImagesAnswer {
 }
 interface OpenAiModule {
   readonly default: new (options: object) => OpenAiClient;
+  toFile(bytes: Buffer, name: string): Promise<unknown>;
   readonly BadRequestError: new () => Error;
   readonly AuthenticationError: new () => Error;
   readonly APIError: new () => Error & { status: number; code: string | null; param: string | null };
 }
+
+/** What the upstream of transcriptions answers. */
+const SPOKEN = {
+  task: 'transcribe',
+  language: 'english',
+  duration: 2.5,
+  text: ' Mind the gap.',
+  segments: [{ id: 0, start: 0, end: 2.5, text: ' Mind the gap.' }],
+};
 
 describe("OpenAI's official client", () => {
   let openai: OpenAiModule;
@@ -43,6 +60,12 @@ describe("OpenAI's official client", () => {
   let modelsDir: string;
   let darkroom: Darkroom;
   let api: Role;
+  const speaker = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(SPOKEN));
+    });
+  });
   before(async () => {
     const file = path.join(await installClients(), 'node_modules', 'openai', 'index.mjs');
     // Installed outside the repository, for tests alone.
@@ -52,12 +75,18 @@ describe("OpenAI's official client", () => {
     const upstream = { protocol: 'tasks', baseUrl: `${provider.url}/tasks/v1`, secret: 'test', model: 'owner/model' };
     const slow = compatibleDefinition({ name: 'acme/slow', routes: { default: { upstreams: [upstream] } } });
     await writeFile(path.join(modelsDir, 'slow.json'), JSON.stringify(slow));
+    speaker.listen(0, '127.0.0.1');
+    await once(speaker, 'listening');
+    const speakerUrl = `http://127.0.0.1:${(speaker.address() as AddressInfo).port}`;
+    const listens = { protocol: 'openai', baseUrl: `${speakerUrl}/v1`, secret: 'test', model: 'whisper' };
+    const transcribing = compatibleTranscriptionDefinition({ routes: { default: { upstreams: [listens] } } });
+    await writeFile(path.join(modelsDir, 'transcribing.json'), JSON.stringify(transcribing));
     darkroom = await startDarkroom({
       apis: 1,
       environment: {
         MODELS_DIR: modelsDir,
         UPSTREAM_TEST_KEY: 'test-key',
-        EGRESS_ALLOW: provider.url,
+        EGRESS_ALLOW: `${provider.url},${speakerUrl}`,
         DRAIN_SECONDS: '0',
         SHUTDOWN_GRACE_SECONDS: '10',
       },
@@ -67,6 +96,8 @@ describe("OpenAI's official client", () => {
   after(async () => {
     await darkroom?.stop();
     await provider?.stop();
+    speaker.closeAllConnections();
+    speaker.close();
     await rm(modelsDir, { recursive: true, force: true });
   });
 
@@ -141,32 +172,64 @@ describe("OpenAI's official client", () => {
     assert.equal(Buffer.from(await response.arrayBuffer()).toString('latin1', 0, 4), 'RIFF');
   });
 
+  it('transcribes, in each format', async () => {
+    const account = await darkroom.createAccount();
+    const { transcriptions } = clientOf(account).audio;
+    const transcribe = async (format: string): Promise<unknown> => {
+      const file = await openai.toFile(drawAudio('a station', 2.5), 'station.wav');
+      return transcriptions.create({ model: 'acme/compatible-transcription', file, response_format: format });
+    };
+
+    assert.deepEqual(await transcribe('json'), { text: 'Mind the gap.', usage: { type: 'duration', seconds: 3 } });
+    assert.equal(await transcribe('text'), 'Mind the gap.\n');
+    assert.match(String(await transcribe('srt')), /^1\n00:00:00,000 --> 00:00:02,500\nMind the gap\./);
+    assert.match(String(await transcribe('vtt')), /^WEBVTT\n/);
+    const { segments, language } = (await transcribe('verbose_json')) as { segments: object[]; language: string };
+    assert.equal(segments.length, 1);
+    assert.equal(language, 'english');
+    assert.deepEqual(
+      (await tasksOf(account)).map(({ status, captured }) => [status, captured]),
+      Array.from({ length: 5 }, () => ['success', '2500']),
+    );
+  });
+
   it('reports what is rejected with its own classes of errors', async () => {
     const account = await darkroom.createAccount();
     const { images, audio } = clientOf(account);
     const request = { model: 'darkroom/scene', prompt: 'a lake' };
-    const rejections: readonly (readonly [Promise<unknown>, new () => Error, number, string | null, string | null])[] =
+    const rejections: readonly (readonly [
+      () => Promise<unknown>,
+      new () => Error,
+      number,
+      string | null,
+      string | null,
+    ])[] = [
+      [() => images.generate({ ...request, size: '7x7' }), openai.BadRequestError, 400, 'size', 'invalid_value'],
+      [() => images.generate({ ...request, n: 2 }), openai.BadRequestError, 400, 'n', 'unsupported_parameter'],
       [
-        [images.generate({ ...request, size: '7x7' }), openai.BadRequestError, 400, 'size', 'invalid_value'],
-        [images.generate({ ...request, n: 2 }), openai.BadRequestError, 400, 'n', 'unsupported_parameter'],
-        [images.generate({ ...request, model: 'no-model' }), openai.BadRequestError, 400, 'model', 'model_not_found'],
-        [
-          audio.speech.create({ model: 'darkroom/speech', input: 'a', voice: 'none' }),
-          openai.BadRequestError,
-          400,
-          'voice',
-          'invalid_value',
-        ],
-        [
-          clientOf(account, { apiKey: 'none' }).images.generate(request),
-          openai.AuthenticationError,
-          401,
-          null,
-          'permission_denied',
-        ],
-      ];
+        () => images.generate({ ...request, model: 'no-model' }),
+        openai.BadRequestError,
+        400,
+        'model',
+        'model_not_found',
+      ],
+      [
+        () => audio.speech.create({ model: 'darkroom/speech', input: 'a', voice: 'none' }),
+        openai.BadRequestError,
+        400,
+        'voice',
+        'invalid_value',
+      ],
+      [
+        () => clientOf(account, { apiKey: 'none' }).images.generate(request),
+        openai.AuthenticationError,
+        401,
+        null,
+        'permission_denied',
+      ],
+    ];
     for (const [call, type, status, param, code] of rejections) {
-      await assert.rejects(call, (error: unknown) => {
+      await assert.rejects(call(), (error: unknown) => {
         assert.ok(error instanceof type && error instanceof openai.APIError, String(error));
         assert.deepEqual([error.status, error.param, error.code], [status, param, code]);
         return true;

@@ -13,7 +13,7 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { raw } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
-import { imageBody } from '../http/route-requests.ts';
+import { TRANSCRIPT, imageBody, transcriptionForm } from '../http/route-requests.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
@@ -67,7 +67,12 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   let key: string;
   let account: ServedAccount;
   let validators: Record<
-    'CreateChatCompletionResponse' | 'Response' | 'ImagesResponse' | 'ErrorResponse',
+    | 'CreateChatCompletionResponse'
+    | 'Response'
+    | 'ImagesResponse'
+    | 'ErrorResponse'
+    | 'CreateTranscriptionResponseJson'
+    | 'CreateTranscriptionResponseVerboseJson',
     ValidateFunction
   >;
   before(async () => {
@@ -86,6 +91,8 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
       Response: compile('Response'),
       ImagesResponse: compile('ImagesResponse'),
       ErrorResponse: compile('ErrorResponse'),
+      CreateTranscriptionResponseJson: compile('CreateTranscriptionResponseJson'),
+      CreateTranscriptionResponseVerboseJson: compile('CreateTranscriptionResponseVerboseJson'),
     };
   });
   after(() => served.close());
@@ -131,6 +138,25 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
 
       assert.equal(status, 200, JSON.stringify(body));
       assert.ok(validators.ImagesResponse(body), JSON.stringify(validators.ImagesResponse.errors?.slice(0, 5)));
+    });
+  }
+
+  for (const [format, name] of [
+    ['json', 'CreateTranscriptionResponseJson'],
+    ['verbose_json', 'CreateTranscriptionResponseVerboseJson'],
+  ] as const) {
+    it(`accepts our transcriptions: ${format}`, async () => {
+      const form = await transcriptionForm({ response_format: format });
+      const headers = { ...form.headers, Authorization: `Bearer ${key}`, 'Idempotency-Key': `transcript-as-${format}` };
+      const path = '/v1/audio/transcriptions';
+      const created = await raw(served.url, 'POST', path, { ...headers, Prefer: 'respond-async' }, form.body);
+      const taskId = String(created.headers['x-darkroom-task-id']);
+      await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+      const answer = await raw(served.url, 'POST', path, headers, form.body);
+
+      assert.equal(answer.status, 200, answer.text);
+      const validate = validators[name];
+      assert.ok(validate(JSON.parse(answer.text)), JSON.stringify(validate.errors?.slice(0, 5)));
     });
   }
 
