@@ -1,12 +1,13 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
- * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/), and the
- * promotions that seem abandoned.
+ * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
+ * src/tasks/create/awaited-responses.ts), and the promotions that seem abandoned.
  */
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
+import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
@@ -49,7 +50,10 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const settlementOfEarlierRun = now - config.inputRetentionDays * MS_PER_DAY;
           return eachBatch((limit) => eraseOldInputs(database, settlementOfEarlierRun, limit));
         },
-        responses: () => eachBatch((limit) => deleteExpiredResponses(database, { now, limit })),
+        responses: async () => {
+          const stored = await eachBatch((limit) => deleteExpiredResponses(database, { now, limit }));
+          return stored + (await eachBatch((limit) => deleteOldResponses(database, limit)));
+        },
         requested: () => requestStalledPromotions(database, now, isolate),
       };
       // A kind that cannot be processed does not keep the others from expiring.

@@ -86,6 +86,21 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_by_account ON api_keys USING btree (account_id, created_at);
 
+CREATE TABLE awaited_responses (
+  task_id text NOT NULL,
+  account_id text NOT NULL,
+  key_id text NOT NULL,
+  fingerprint bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  waiter text,
+  retries integer DEFAULT 0 NOT NULL,
+  sent_to text,
+  received_at timestamp with time zone,
+  CONSTRAINT awaited_responses_pkey PRIMARY KEY (task_id)
+);
+CREATE INDEX awaited_responses_by_age ON awaited_responses USING btree (created_at);
+CREATE INDEX awaited_responses_by_request ON awaited_responses USING btree (account_id, key_id, fingerprint, created_at);
+
 CREATE TABLE callback_receivers (
   account_id text NOT NULL,
   origin text NOT NULL,

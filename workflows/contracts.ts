@@ -184,7 +184,7 @@ export interface ExpireResult {
   readonly files: number;
   /** Inputs of tasks that ended long ago. */
   readonly inputs: number;
-  /** Stored answers of text models. */
+  /** Stored answers of text models, and records of responses that clients waited for. */
   readonly responses: number;
   readonly requested: number;
 }

@@ -114,5 +114,6 @@ function newTask(accountId: string): NewTask {
     holdMicroUsd: 10_000n,
     inputObjects: [],
     spendCapIds: [],
+    waiter: undefined,
   };
 }

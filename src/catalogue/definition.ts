@@ -12,6 +12,7 @@ import { PROVIDER_NAME } from './provider-name.ts';
 import { TASK_MODALITIES } from '@darkroom/api/facts/modalities';
 import type { TaskModality } from '@darkroom/api/facts/modalities';
 import { PricingSchema, UNIT_PRICE } from '@darkroom/api/tasks/pricing';
+import { DialectsSchema } from './openai-endpoints.ts';
 import { USAGE_NAMES } from '../domain/provider-usage.ts';
 import type { UsageName } from '../domain/provider-usage.ts';
 
@@ -168,7 +169,8 @@ const UnixSeconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 /**
  * The whole file. `limits` bound the task's stages, each with a default (`limitsOf`); `typicalSeconds` is what
  * `Retry-After` is calculated from. From `deprecatedAt` on, clients should not start to use a model; from `retiresAt`
- * on, it accepts no requests; `replacement` is the model to use instead.
+ * on, it accepts no requests; `replacement` is the model to use instead. `dialects` maps the fields of other APIs to the
+ * input.
  */
 const ModelDefinitionSchema = Type.Object(
   {
@@ -181,6 +183,7 @@ const ModelDefinitionSchema = Type.Object(
     routes: routesOf(UpstreamSchema),
     inputSchema: Type.Record(Type.String(), Type.Unknown()),
     pricing: PricingSchema,
+    dialects: Type.Optional(DialectsSchema),
     limits: Type.Optional(
       Type.Object(
         {

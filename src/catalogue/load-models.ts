@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { findDialectProblems } from './dialect-proof.ts';
 import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { expandPools } from './expand-pools.ts';
@@ -287,6 +288,7 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
     ...(isClosed ? [] : ['inputSchema: it must have "type": "object" and "additionalProperties": false']),
     ...findMediaTypeProblems(inputSchema),
     ...[priced, costed, findTranscriptionProblem(definition)].filter((problem) => problem !== undefined),
+    ...findDialectProblems(definition),
     ...new Set(ofExamples),
   ];
 }

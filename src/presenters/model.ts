@@ -4,6 +4,7 @@
  */
 import type { CatalogueModel, TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { WireModel, WireModelDetail } from '@darkroom/api/tasks/model';
+import { endpointsOf } from '../catalogue/openai-input.ts';
 import { isTextModel } from '../catalogue/text-definition.ts';
 import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 import type { Static } from 'typebox';
@@ -17,6 +18,7 @@ export function presentModel(definition: CatalogueModel): WireModel {
     owned_by: definition.ownedBy,
     shutdown_date: definition.retiresAt ?? null,
     modality: definition.modality,
+    endpoints: [...endpointsOf(definition)],
     description: definition.description,
     routes: isTextModel(definition) ? [] : Object.keys(definition.routes),
     pricing: definition.pricing,

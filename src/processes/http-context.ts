@@ -25,6 +25,7 @@ import { createTurns } from '../limits/turns.ts';
 import { createPreviewMaker } from '@darkroom/media/preview';
 import { createPublicKeys } from '../providers/hooks/public-keys.ts';
 import { createHookVerifier } from '../providers/hooks/verify-hook.ts';
+import { createUploadSlots } from '../objects/uploads.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
@@ -74,6 +75,7 @@ export function createHttpContext(
       metrics: foundation.metrics.shares,
     }),
     bodyThreads: createBodyThreads(foundation.metrics.shares),
+    uploadSlots: createUploadSlots(foundation.metrics.shares),
     uploadBounds: { ...UPLOAD_BOUNDS, ...uploadBounds },
     turns: createTurns(),
     clientAddress,

@@ -29,6 +29,96 @@ export function definition(changes: Partial<ModelDefinition> = {}): ModelDefinit
   };
 }
 
+/** A model that answers OpenAI's images. */
+export function compatibleDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  const { inputSchema } = definition();
+  return definition({
+    name: 'acme/compatible',
+    inputSchema: {
+      ...inputSchema,
+      properties: { ...(inputSchema['properties'] as object), count: { type: 'integer', minimum: 1, maximum: 4 } },
+    },
+    dialects: {
+      openai: {
+        'images/generations': {
+          prompt: { field: 'prompt' },
+          n: { field: 'count' },
+          size: { values: { auto: {}, '1024x1024': { resolution: '1k' }, '2048x2048': { resolution: '2k' } } },
+        },
+      },
+    },
+    ...changes,
+  });
+}
+
+/** A model that answers OpenAI's speech. */
+export function compatibleSpeechDefinition(): ModelDefinition {
+  return definition({
+    name: 'acme/compatible-speech',
+    modality: 'audio',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['text', 'voice'],
+      properties: {
+        text: { type: 'string', minLength: 1, maxLength: 1000, pattern: '\\S' },
+        voice: { type: 'string', enum: ['slt', 'rms'] },
+        format: { type: 'string', enum: ['mp3', 'wav'] },
+      },
+    },
+    pricing: { unit: 'character', usd: '0.0001', text: { field: 'text' } },
+    examples: [{ text: 'Hello.', voice: 'slt' }],
+    dialects: {
+      openai: {
+        'audio/speech': {
+          input: { field: 'text' },
+          voice: { values: { alloy: { voice: 'slt' }, onyx: { voice: 'rms' } } },
+          response_format: { field: 'format' },
+        },
+      },
+    },
+  });
+}
+
+/** A model that answers OpenAI's transcriptions. */
+export function compatibleTranscriptionDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  return definition({
+    name: 'acme/compatible-transcription',
+    modality: 'transcription',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['audio_url'],
+      properties: {
+        audio_url: { type: 'string', maxLength: 2048, contentMediaType: 'audio/*' },
+        language: { type: 'string', pattern: '^[a-z]{2}$' },
+        formats: { type: 'array', items: { enum: ['text', 'json', 'srt', 'vtt'] }, minItems: 1, uniqueItems: true },
+        max_seconds: { type: 'integer', minimum: 1, maximum: 60, default: 60 },
+      },
+    },
+    pricing: { unit: 'input_second', usd: '0.001', hold: { field: 'max_seconds', default: 60 } },
+    examples: [{ audio_url: 'https://example.com/a.mp3' }],
+    dialects: {
+      openai: {
+        'audio/transcriptions': {
+          file: { field: 'audio_url' },
+          language: { field: 'language' },
+          response_format: {
+            values: {
+              json: { formats: ['json'] },
+              text: { formats: ['text'] },
+              srt: { formats: ['srt'] },
+              vtt: { formats: ['vtt'] },
+              verbose_json: { formats: ['json'] },
+            },
+          },
+        },
+      },
+    },
+    ...changes,
+  });
+}
+
 /** The same with more routes than the default one. */
 export function definitionWithRoutes(...names: string[]): ModelDefinition {
   const route = { upstreams: [{ protocol: 'embedded', model: 'scene' }] };

@@ -13,7 +13,16 @@ import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
-import { chatBody, doneTask, newTask, requestOf, send } from './route-requests.ts';
+import {
+  chatBody,
+  doneTask,
+  imageBody,
+  newTask,
+  requestOf,
+  send,
+  speechBody,
+  transcriptionForm,
+} from './route-requests.ts';
 import type { Parts } from './route-requests.ts';
 import { SIGNING_KEY, serveApp, unreachableDatabase } from './serve.ts';
 import { expectError, walk } from './walk.ts';
@@ -89,6 +98,15 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
     ];
   },
   createChatCompletion: async () => [[{ body: chatBody({ stream: true }) }, 200]],
+  createTranscription: async () => {
+    const { headers, ...form } = await transcriptionForm();
+    return [[{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202]];
+  },
+  createSpeech: async () => [[{ body: speechBody(), headers: { Prefer: 'respond-async' } }, 202]],
+  createImage: async () => [
+    [{ body: imageBody(), headers: { Prefer: 'respond-async' } }, 202],
+    [{ body: imageBody(), headers: { Prefer: 'wait=1' } }, 202],
+  ],
   createResponse: async () => [[{ body: { model: 'acme/text', input: 'Say hello.', stream: true } }, 200]],
   getResponse: async () => {
     const { params = {} } = await requestOf(routeOf('getResponse'), world, account);
@@ -114,6 +132,35 @@ const mediaParts = (url: string): Parts => {
 /** What the dashboard's own pages send. */
 const ofDashboard = { Origin: served.url, 'X-Darkroom-Dashboard': '1' };
 
+/** A request whose outputs were deleted. */
+async function erasedRequest(operationId: string): Promise<Parts> {
+  const parts = await requestOf(routeOf(operationId), world, account);
+  const answer = await send(served.url, routeOf(operationId), parts, account.client.key);
+  const { output } = (await account.client.get(String(answer.headers['x-darkroom-task-id']))).body.data;
+  assert.equal((await account.client.send('DELETE', `/v1/storages/${output?.[0]?.id}`)).status, 200);
+  return parts;
+}
+
+/** What makes another request of it. */
+const OTHER: Readonly<Record<string, object>> = { createImage: { user: 'other' }, createSpeech: { voice: 'onyx' } };
+
+/** Of one of OpenAI's media endpoints. */
+function rejectionsOfMedia(operationId: string, sent: object): WalkedListener['rejections'] {
+  const ended = (): Promise<Parts> => requestOf(routeOf(operationId), world, account);
+  return {
+    [`${operationId} 400 MODEL_UNAVAILABLE`]: async () => ({ body: { ...sent, model: 'acme/none' } }),
+    [`${operationId} 402 INSUFFICIENT_BALANCE`]: async () => {
+      const poor = await served.newAccount({ microUsd: 1n });
+      return { body: sent, key: poor.client.key };
+    },
+    [`${operationId} 404 NOT_FOUND`]: () => erasedRequest(operationId),
+    [`${operationId} 422 IDEMPOTENCY_KEY_MISMATCH`]: async () => ({
+      ...(await ended()),
+      body: { ...sent, ...OTHER[operationId] },
+    }),
+  };
+}
+
 const REJECTIONS: WalkedListener['rejections'] = {
   'callMcp 403 FORBIDDEN': async () => ({
     headers: { Origin: 'https://elsewhere.example' },
@@ -131,6 +178,19 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'signIn 403 FORBIDDEN': async () => ({ body: { key: account.client.key } }),
   'createTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   'estimateTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
+  ...rejectionsOfMedia('createImage', imageBody()),
+  ...rejectionsOfMedia('createSpeech', speechBody()),
+  'createTranscription 400 MODEL_UNAVAILABLE': () => transcriptionForm({ model: 'acme/none' }),
+  'createTranscription 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 1n });
+    return { ...(await transcriptionForm()), key: poor.client.key };
+  },
+  'createTranscription 404 NOT_FOUND': () => erasedRequest('createTranscription'),
+  'createTranscription 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
+    const { headers = {} } = await requestOf(routeOf('createTranscription'), world, account);
+    const other = await transcriptionForm({ language: 'en' });
+    return { ...other, headers: { ...headers, ...other.headers } };
+  },
   'createTask 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: body(), key: poor.client.key };
@@ -206,8 +266,11 @@ async function assertCallersRejected(route: Route, parts: Parts): Promise<void> 
     expectError(api, route, await send(served.url, route, parts, others.client.key), 403, 'FORBIDDEN');
   }
   const slow = await served.newAccount({ createsPerMinute: 1, readsPerMinute: 1, textRequestsPerMinute: 1 });
-  api.check(route.operationId, await send(served.url, route, parts, slow.client.key));
-  const limited = await send(served.url, route, parts, slow.client.key);
+  // A repeated key is no new request.
+  const { 'Idempotency-Key': _, ...headers } = parts.headers ?? {};
+  const fresh = { ...parts, headers };
+  api.check(route.operationId, await send(served.url, route, fresh, slow.client.key));
+  const limited = await send(served.url, route, fresh, slow.client.key);
   expectError(api, route, limited, 429, 'RATE_LIMITED');
   assert.equal(limited.headers['x-ratelimit-remaining'], '0');
 }

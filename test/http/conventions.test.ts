@@ -26,6 +26,8 @@ const GIVEN_NAMES = [
   'starting_after',
   'include_obfuscation',
 ];
+/** The groups of operations whose names are OpenAI's. */
+const OPENAI_TAGS = ['Text', 'Images and audio'];
 /** Numbers that are measured and not counted; none of them is an amount of money. */
 const MEASURED_NAMES = ['progress', 'durationSeconds', 'default'];
 
@@ -50,7 +52,7 @@ function get(path: string, headers: Record<string, string> = {}): Promise<RawAns
 
 /**
  * Every property in the document, with the schema of its value; except those of the models' own inputs, and of the
- * text endpoints, whose names are OpenAI's (contract §9).
+ * text and media endpoints, whose names are OpenAI's (contract §9, §10).
  */
 function properties(): readonly (readonly [name: string, schema: Schema])[] {
   const found: (readonly [string, Schema])[] = [];
@@ -66,7 +68,7 @@ function properties(): readonly (readonly [name: string, schema: Schema])[] {
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const operation of Object.values(operations)) {
       const { requestBody, ...rest } = operation as Record<string, unknown>;
-      if ((rest['tags'] as string[]).includes('Text')) continue;
+      if ((rest['tags'] as string[]).some((tag) => OPENAI_TAGS.includes(tag))) continue;
       visit(rest);
       if (!['/v1/tasks', '/v1/tasks/estimate'].includes(path)) visit(requestBody);
     }

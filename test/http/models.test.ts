@@ -74,6 +74,7 @@ describe('the list of models', () => {
         owned_by: 'acme',
         shutdown_date: RETIRES_AT,
         modality: 'image',
+        endpoints: ['/v1/tasks'],
         description: 'For tests.',
         routes: ['default'],
         pricing: OLD.pricing,

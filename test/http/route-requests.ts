@@ -8,6 +8,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
 import { body } from '../tasks/task-room.ts';
+import { drawAudio } from '../support/test-provider/audio.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { SIGNING_KEY } from './serve.ts';
@@ -80,6 +81,63 @@ function createImage(): Promise<Buffer> {
     .toBuffer();
 }
 
+/**
+ * A request to one of OpenAI's media endpoints whose task, which its key names, has ended. Another account, which has
+ * no such task, does not wait for its own.
+ */
+async function mediaRequest({ served }: World, account: ServedAccount, path: string, sent: Parts): Promise<Parts> {
+  const headers = { ...sent.headers, 'Idempotency-Key': `media-${++mediaRequests}` };
+  const type = Buffer.isBuffer(sent.body) ? {} : { 'Content-Type': 'application/json' };
+  const created = await raw(
+    served.url,
+    'POST',
+    path,
+    { ...type, ...headers, Authorization: `Bearer ${account.client.key}`, Prefer: 'respond-async' },
+    bytesOf(sent.body),
+  );
+  assert.equal(created.status, 202, created.text);
+  const { taskId } = JSON.parse(created.text) as { taskId: string };
+  if (path.endsWith('speech')) await served.succeed(taskId, Buffer.from('a sound'), 'audio/mpeg');
+  else if (path.endsWith('transcriptions')) await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+  else await served.succeed(taskId, await createImage());
+  return { body: sent.body, headers: { ...headers, Prefer: 'wait=1' } };
+}
+
+/** A transcript in our JSON. */
+export const TRANSCRIPT = JSON.stringify({
+  text: 'Mind the gap.',
+  language: 'en',
+  duration: 1.5,
+  segments: [{ start: 0, end: 1.5, text: 'Mind the gap.' }],
+});
+
+/** The form of a transcription. */
+export async function transcriptionForm(
+  changes: Readonly<Record<string, string | undefined>> = {},
+  file: Buffer = drawAudio('a station', 1.5),
+): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ model: 'acme/compatible-transcription', ...changes })) {
+    if (value !== undefined) form.append(name, value);
+  }
+  form.append('file', new Blob([file]), 'station.wav');
+  const encoded = new Response(form);
+  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
+  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+}
+
+let mediaRequests = 0;
+
+/** A request for an image that the model of the task room answers. */
+export function imageBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/compatible', prompt: 'a fox', ...changes };
+}
+
+/** A request for speech that the model of the task room answers. */
+export function speechBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/compatible-speech', input: 'Hello.', voice: 'alloy', ...changes };
+}
+
 /** With minimal rights, so that every key may do with it what its scope permits. */
 async function newKeyId(account: ServedAccount): Promise<string> {
   return (await account.newKey({ scopes: ['keys:manage'] })).id;
@@ -118,6 +176,10 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   getFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   createChatCompletion: async () => ({ body: chatBody() }),
+  createImage: (world, account) => mediaRequest(world, account, '/v1/images/generations', { body: imageBody() }),
+  createSpeech: (world, account) => mediaRequest(world, account, '/v1/audio/speech', { body: speechBody() }),
+  createTranscription: async (world, account) =>
+    mediaRequest(world, account, '/v1/audio/transcriptions', await transcriptionForm()),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),

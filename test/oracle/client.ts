@@ -46,8 +46,7 @@ export async function withClient(
 }
 
 async function startClient(name: string, origin: string): Promise<OfficialClient> {
-  const what = 'the official clients of providers';
-  const installed = await installLocked(CLIENTS, { name: 'provider-clients', what });
+  const installed = await installClients();
   const directory = await directoryWith(
     installed,
     ['main.mjs', `${name}.mjs`].map((file) => path.join(CLIENTS, file)),
@@ -71,4 +70,13 @@ async function startClient(name: string, origin: string): Promise<OfficialClient
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Installs the clients into the user's cache directory, once for each lock.
+ *
+ * @returns the directory.
+ */
+export async function installClients(): Promise<string> {
+  return installLocked(CLIENTS, { name: 'provider-clients', what: 'the official clients of providers' });
 }

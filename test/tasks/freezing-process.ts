@@ -50,6 +50,7 @@ if (taskId === undefined) {
     holdMicroUsd: 1n,
     inputObjects: [],
     spendCapIds: [keyId],
+    waiter: undefined,
   } as const;
   await acceptOne(database, task, false);
 } else {

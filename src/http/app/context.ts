@@ -68,6 +68,8 @@ export interface HttpContext {
   readonly bodies: BodyAllowances;
   /** Parse large bodies. */
   readonly bodyThreads: BodyThreads;
+  /** Uploads in progress, by account. */
+  readonly uploadSlots: TenantShares;
   /** The bounds of an upload (http/bodies/upload-body.ts). */
   readonly uploadBounds: UploadBounds;
   /** The turns in which this process works on large bodies. */

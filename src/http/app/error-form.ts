@@ -6,11 +6,15 @@
 /**
  * - `envelope`: our envelope alone (contract §1), with the four fields of spec §7 and no other;
  * - `admin`: with an additional `violations`, for the pages of operators;
- * - `text`: with OpenAI's `error` object in addition, and its `error_code` for an invalid key (spec §4.4.5);
+ * - `text`: with OpenAI's `error` object in addition, and its `error_code` for an invalid key (spec §4.4.5); also for
+ *   OpenAI's media endpoints;
  * - `models`: with that object too, because the same clients list models; `error_code` stays as everywhere else;
  * - `json-rpc`: for clients of the Model Context Protocol, which read nothing else.
  */
 export type ErrorForm = 'envelope' | 'admin' | 'text' | 'models' | 'json-rpc';
+
+/** What follows `/v1/` in the paths of OpenAI's endpoints. */
+const OPENAI_PATHS: ReadonlySet<string> = new Set(['chat', 'responses', 'images', 'audio']);
 
 /**
  * @param path of a request or a route. An unusual form (`/v1//chat`, `/v1%2Fchat`) is treated like the path that it
@@ -21,6 +25,6 @@ export function errorFormOf(path: string): ErrorForm {
   if (api === 'mcp') return 'json-rpc';
   if (api === 'admin') return 'admin';
   if (api !== 'v1') return 'envelope';
-  if (first === 'chat' || first === 'responses') return 'text';
+  if (OPENAI_PATHS.has(first)) return 'text';
   return first === 'models' ? 'models' : 'envelope';
 }

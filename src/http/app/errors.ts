@@ -63,9 +63,21 @@ export function invalidRequest(
   return new RequestError('invalid_request', message, options);
 }
 
-/** 400 `INVALID_REQUEST` for a value that violates its schema, or a rule beyond it. */
-export function violated({ message, field, keyword }: Violation): RequestError {
-  return invalidRequest(message, { param: field, keyword });
+/** 400 `INVALID_REQUEST` for a value that violates its schema, or a rule beyond it. @param code OpenAI's, if any. */
+export function violated({ message, field, keyword }: Violation, code?: string): RequestError {
+  return invalidRequest(message, { param: field, keyword, code });
+}
+
+/** OpenAI's codes for keywords of JSON Schema. */
+const VIOLATION_CODES: Readonly<Record<string, string>> = {
+  required: 'missing_required_parameter',
+  type: 'invalid_type',
+  additionalProperties: 'unknown_parameter',
+};
+
+/** OpenAI's code for a violation. */
+export function openAiCodeOf({ keyword }: Pick<Violation, 'keyword'>): string {
+  return VIOLATION_CODES[keyword] ?? 'invalid_value';
 }
 
 /** 404: the same body for an unknown path, an unknown task and another account's task. */

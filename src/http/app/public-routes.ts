@@ -11,6 +11,7 @@ import { fileRoutes } from '../routes/files.ts';
 import { createGuide } from '../routes/guide.ts';
 import { healthRoutes } from '../routes/health.ts';
 import { hookRoutes } from '../routes/hooks.ts';
+import { imageRoutes } from '../routes/images.ts';
 import { keyRoutes } from '../routes/keys.ts';
 import { mcpRoutes } from '../routes/mcp.ts';
 import { outputPreviewRoutes } from '../routes/output-preview.ts';
@@ -22,11 +23,13 @@ import { taskCallbackRoutes } from '../routes/task-callback.ts';
 import { taskDetailRoutes } from '../routes/task-detail.ts';
 import { taskEventRoutes } from '../routes/task-events.ts';
 import { sessionRoutes } from '../routes/session.ts';
+import { speechRoutes } from '../routes/speech.ts';
 import { storageRoutes } from '../routes/storages.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
+import { transcriptionRoutes } from '../routes/transcriptions.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 
 /** @param pages the routes of the dashboard. */
@@ -43,6 +46,9 @@ export function publicRoutes(
     ...taskListRoutes(http),
     ...chatRoutes(http),
     ...responseRoutes(http),
+    ...imageRoutes(http),
+    ...speechRoutes(http),
+    ...transcriptionRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...estimateRoutes(http),

@@ -18,7 +18,7 @@ import { answerOtherMethod } from '../middleware/allow.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
 import { errorFormOf } from './error-form.ts';
-import { invalidRequest, violated } from './errors.ts';
+import { invalidRequest, openAiCodeOf, violated } from './errors.ts';
 import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
 import { countFailedAuthentication } from '../middleware/failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
@@ -196,7 +196,7 @@ function server(http: HttpContext, route: Route): Serve {
     if (form === 'json-rpc') ctx.state.messageId = idOf(body);
     if (isLarge) await turns.next();
     const problem = checkBody?.(body);
-    if (problem !== undefined) throw violated(problem);
+    if (problem !== undefined) throw violated(problem, form === 'text' ? openAiCodeOf(problem) : undefined);
     if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }

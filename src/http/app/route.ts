@@ -16,6 +16,7 @@ export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const ROUTE_TAGS = [
   'Tasks',
   'Text',
+  'Images and audio',
   'Stored outputs',
   'Files',
   'Models',
@@ -57,7 +58,13 @@ export type RouteBody =
       readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
     }
   /** The handler reads it: uploads. */
-  | { readonly kind: 'raw'; readonly mimeTypes: readonly string[]; readonly description: string };
+  | {
+      readonly kind: 'raw';
+      readonly mimeTypes: readonly string[];
+      readonly description: string;
+      /** The fields of a form; absent: its only field is a file. */
+      readonly form?: TSchema;
+    };
 
 /** What a handler receives: parsed and validated. */
 export interface RouteRequest<Query, Body> {

@@ -40,27 +40,42 @@ export const UPLOAD_BOUNDS: UploadBounds = {
 const FORM_OVERHEAD_BYTES = 64 * 1024;
 /** The limits of a form: enough for one file. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
+/** The same for a form that also has fields. */
+const FIELD_LIMITS = { ...FORM_LIMITS, fieldSize: 32_000, fields: 30, parts: 32 };
 const MAX_QUOTED_NAME = 64;
+
+/** The fields that a form has beside its file. */
+export interface FormFields {
+  /** The name of the file's own field. */
+  readonly file: string;
+  /** @throws {RequestError} */
+  take(name: string, value: string): void;
+}
 
 /**
  * Reads the one file of an upload.
  *
  * @param store stores the file. It may have succeeded although this throws, because the rest of the form was invalid:
  *   the caller then removes the file. Its signal fires when the body can no longer be received completely.
+ * @param fields those of the form beside the file; absent: it has none, or the body is the file itself.
  * @throws {RequestError} 400, 408, 413 or 415, and what `store` throws.
  */
 export async function receiveUpload<Stored>(
   request: IncomingMessage,
   store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
   bounds: UploadBounds = UPLOAD_BOUNDS,
+  fields?: FormFields,
 ): Promise<Stored> {
   requireAcceptable(request, bounds);
+  if (fields !== undefined && !isForm(request)) {
+    throw new RequestError('unsupported_media_type', 'send the body as Content-Type: multipart/form-data');
+  }
   const stop = new AbortController();
-  const form = isForm(request) ? formParser(request) : undefined;
+  const form = isForm(request) ? formParser(request, fields) : undefined;
   const release = exemptFromTimeout(request);
   const { body, stopWatching } = watched(request, bounds, stop);
   try {
-    return await (form === undefined ? store(body, stop.signal) : storeFromForm(form, body, store, stop));
+    return await (form === undefined ? store(body, stop.signal) : storeFromForm({ form, body, store, stop, fields }));
   } catch (error) {
     drainRejected(request);
     if (error instanceof ObjectTooLargeError) throw tooLarge(bounds.maxBytes);
@@ -85,11 +100,11 @@ function isForm({ headers }: IncomingMessage): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
-function formParser({ headers }: IncomingMessage): BusboyInstance {
+function formParser({ headers }: IncomingMessage, fields: FormFields | undefined): BusboyInstance {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      limits: FORM_LIMITS,
+      limits: fields === undefined ? FORM_LIMITS : FIELD_LIMITS,
       // A part that states its type, or its file name, is a file; plain text is a field.
       isPartAFile: (_field, type, name) => name !== undefined || (type !== undefined && type !== 'text/plain'),
     });
@@ -207,17 +222,29 @@ function watchPace(
   };
 }
 
-async function storeFromForm<Stored>(
-  form: BusboyInstance,
-  body: Readable,
-  store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
-  stop: AbortController,
-): Promise<Stored> {
+async function storeFromForm<Stored>({
+  form,
+  body,
+  store,
+  stop,
+  fields,
+}: {
+  readonly form: BusboyInstance;
+  readonly body: Readable;
+  readonly store: (file: Readable, signal: AbortSignal) => Promise<Stored>;
+  readonly stop: AbortController;
+  readonly fields: FormFields | undefined;
+}): Promise<Stored> {
   let stored: Promise<Stored> | undefined;
   const ended = new Promise<void>((resolve, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
-    form.on('file', (_field, file) => {
+    form.on('file', (name, file) => {
       file.on('error', () => undefined);
+      if (fields !== undefined && name !== fields.file) {
+        file.resume();
+        stop.abort(unknownField(name));
+        return;
+      }
       if (stored !== undefined) {
         file.resume();
         stop.abort(invalidRequest('invalid request: the form has more than one file'));
@@ -227,8 +254,19 @@ async function storeFromForm<Stored>(
       // A file that cannot be stored ends the reading.
       stored.catch((error: unknown) => stop.abort(error));
     });
-    form.on('field', (name) => stop.abort(invalidRequest(`additional properties not allowed: ${quoted(name)}`)));
-    form.on('partsLimit', () => stop.abort(invalidRequest('invalid request: the form has more than one part')));
+    form.on('field', (name, value, _isNameCut, isCut) => {
+      try {
+        if (fields === undefined) throw unknownField(name);
+        if (isCut) throw invalidRequest(`invalid request: ${quoted(name)}: it is too long`, { param: quoted(name) });
+        fields.take(quoted(name), value);
+      } catch (error) {
+        stop.abort(error);
+      }
+    });
+    const parts = fields === undefined ? 'more than one part' : 'too many parts';
+    for (const limit of ['partsLimit', 'fieldsLimit'] as const) {
+      form.on(limit, () => stop.abort(invalidRequest(`invalid request: the form has ${parts}`)));
+    }
     form.on('error', () => stop.abort(invalidRequest('invalid request: the form is not well-formed or breaks off')));
     form.on('finish', resolve);
   });
@@ -240,8 +278,13 @@ async function storeFromForm<Stored>(
     await stored?.catch(() => undefined);
     throw error;
   }
-  if (stored === undefined) throw invalidRequest('invalid request: missing property: file');
+  if (stored === undefined) throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
   return stored;
+}
+
+function unknownField(name: string | undefined): RequestError {
+  const shown = quoted(name);
+  return invalidRequest(`additional properties not allowed: ${shown}`, { param: shown, code: 'unknown_parameter' });
 }
 
 function quoted(name: string | undefined): string {

@@ -122,7 +122,12 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
     return {
       required: true,
       description: body.description,
-      content: Object.fromEntries(body.mimeTypes.map((mimeType) => [mimeType, rawContent(mimeType)])),
+      content: Object.fromEntries(
+        body.mimeTypes.map((mimeType) => [
+          mimeType,
+          body.form === undefined ? rawContent(mimeType) : { schema: parts.schema(body.form) },
+        ]),
+      ),
     };
   }
   const isCreate = body.schema === CreateTaskSchema;

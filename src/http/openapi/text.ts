@@ -4,7 +4,7 @@ import type { ROUTE_TAGS } from '../app/route.ts';
 /** What applies to every operation of the public API. */
 export const API_DESCRIPTION = `One HTTPS API in front of many generative models. Creating a task returns its id immediately. Get the result by polling, or receive it by a callback.
 
-**Responses** are wrapped in an envelope: \`{"code":200,"message":"success","data":…,"error_code":""}\`. Errors have the same format, with \`data\` null, \`code\` equal to the HTTP status, a \`message\` that names the invalid field, and an \`error_code\` for programs. An unknown path returns 404 \`NOT_FOUND\`. A method that a path does not support returns 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`. Every path that supports GET supports HEAD; \`OPTIONS\` returns the supported methods in \`Allow\`. Under \`/v1/chat\`, \`/v1/responses\` and \`/v1/models\`, errors also have the \`error\` object of OpenAI's API.
+**Responses** are wrapped in an envelope: \`{"code":200,"message":"success","data":…,"error_code":""}\`. Errors have the same format, with \`data\` null, \`code\` equal to the HTTP status, a \`message\` that names the invalid field, and an \`error_code\` for programs. An unknown path returns 404 \`NOT_FOUND\`. A method that a path does not support returns 405 \`METHOD_NOT_ALLOWED\` with \`Allow\`. Every path that supports GET supports HEAD; \`OPTIONS\` returns the supported methods in \`Allow\`. Under \`/v1/chat\`, \`/v1/responses\`, \`/v1/images\`, \`/v1/audio\` and \`/v1/models\`, errors also have the \`error\` object of OpenAI's API.
 
 **Times** are Unix seconds. **Money** is a decimal string in USD. **Unknown fields** and unknown query parameters are rejected with 400. New fields may be added to responses, so ignore unknown ones.
 
@@ -20,6 +20,8 @@ Every request carries \`Authorization: Bearer <ADMIN_TOKEN>\`. API keys are not 
 export const TAG_DESCRIPTIONS: Readonly<Record<(typeof ROUTE_TAGS)[number], string>> = {
   Tasks: 'Create, follow and cancel tasks.',
   Text: "Text models, compatible with OpenAI's API: its clients work with `{base_url}` as their base URL. Errors also have the `error` object of OpenAI's API. A call creates no task and no callback.",
+  'Images and audio':
+    "OpenAI's media endpoints: its clients work with `{base_url}` as their base URL. Every call is a task, and the response waits for its result. Errors also have the `error` object of OpenAI's API.",
   'Stored outputs': 'List, promote and delete the outputs of tasks.',
   Files: 'Upload images, videos and audio as inputs of tasks.',
   Models: 'The catalogue: models with their inputs and prices.',

@@ -2,34 +2,19 @@
  * `/v1/files`: uploading a file, reading it back for a fresh URL, deleting it (contract §7 "Uploads"). Its URL is
  * accepted wherever an input takes media.
  */
-import type { IncomingMessage } from 'node:http';
-import { DatabaseUnavailableError } from '../../database/database.ts';
-import { newId } from '../../domain/ids.ts';
-import { storedSource } from '../../objects/stores/stored-source.ts';
-import {
-  createUploadSlots,
-  MAX_UPLOAD_BYTES,
-  UploadNotFoundError,
-  markUploadDeleted,
-  readUpload,
-  recordUpload,
-  requireUploadRoom,
-  uploadKey,
-} from '../../objects/uploads.ts';
+import { UploadNotFoundError, markUploadDeleted, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { DeletedFileSchema, FileSchema } from '@darkroom/api/tasks/file';
 import { presentFile } from '../../presenters/file.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { receiveUpload } from '../bodies/upload-body.ts';
+import { storeUpload } from '../bodies/store-upload.ts';
 
 const FILE_ID = /^file_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 export function fileRoutes(http: HttpContext): readonly Route[] {
   const present = (upload: Upload) => presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
-  const slots = createUploadSlots(http.metrics.shares);
   return [
     defineRoute({
       method: 'POST',
@@ -51,7 +36,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       errors: ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'RATE_LIMITED'],
       async handle({ ctx, caller }) {
         const { accountId } = caller;
-        return present(await slots.run(accountId, () => storeUpload(http, ctx.req, accountId)));
+        return present(await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId)));
       },
     }),
     defineRoute({
@@ -86,38 +71,6 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       },
     }),
   ];
-}
-
-/** Streams an upload into the store, identifies its type and records it; a failed upload leaves nothing. */
-async function storeUpload(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
-  const { store } = http;
-  // Checked before a hundred megabytes are sent, as far as the size is known by then.
-  await requireUploadRoom(http.database, accountId, Number(request.headers['content-length'] ?? 1) || 1, http.now());
-  const id = newId('file');
-  const objectKey = uploadKey(id);
-  try {
-    const stored = await receiveUpload(
-      request,
-      (file, signal) =>
-        store.put(objectKey, file, { mimeType: 'application/octet-stream', maxBytes: MAX_UPLOAD_BYTES, signal }),
-      http.uploadBounds,
-    );
-    if (stored.sizeBytes === 0) throw invalidRequest('invalid request: the file is empty');
-    const { mimeType } = await http.inspector.inspect(accountId, storedSource(store, objectKey, stored.sizeBytes));
-    const database = http.accountDatabase(accountId);
-    return await recordUpload(database, { id, accountId, objectKey, mimeType, ...stored }, http.now());
-  } catch (error) {
-    // If the database became unavailable, it is unknown whether the row was written: the sweep decides by the row.
-    if (!(error instanceof DatabaseUnavailableError)) await discard(http, objectKey);
-    throw error;
-  }
-}
-
-/** The sweep removes what cannot be deleted now. */
-async function discard(http: HttpContext, objectKey: string): Promise<void> {
-  await http.store.delete(objectKey).catch((error: unknown) => {
-    http.logger.warn({ err: error }, 'deleting a rejected upload failed; the sweep will retry');
-  });
 }
 
 /** @throws {UploadNotFoundError} the string cannot be an upload's id. */

@@ -23,14 +23,24 @@ const QUOTED = /^"((?:[^"\\]|\\.)*)"$/;
  * @returns whole seconds, 1 to 30; undefined where there is no such preference, or it cannot be parsed.
  */
 export function preferredWait(header: string): number | undefined {
+  const value = valueOfPreference(header, 'wait');
+  const seconds = value === undefined ? undefined : readSeconds(value);
+  return seconds === undefined || seconds === 0 ? undefined : Math.min(seconds, LONGEST_WAIT_SECONDS);
+}
+
+/** Whether a client would rather get a response at once than the result (RFC 7240 §4.1). */
+export function prefersAsync(header: string): boolean {
+  return valueOfPreference(header, 'respond-async') !== undefined;
+}
+
+/** @returns '' for a preference without a value; undefined: it is not there. */
+function valueOfPreference(header: string, wanted: string): string | undefined {
   for (const preference of splitOutsideQuotes(header, ',')) {
-    // What follows a semicolon are parameters of the preference; `wait` has none.
+    // What follows a semicolon are parameters of the preference; ours have none.
     const [text = ''] = splitOutsideQuotes(preference, ';');
     const end = text.indexOf('=');
     const name = (end === -1 ? text : text.slice(0, end)).trim().toLowerCase();
-    if (name !== 'wait') continue;
-    const seconds = end === -1 ? undefined : readSeconds(text.slice(end + 1).trim());
-    return seconds === undefined || seconds === 0 ? undefined : Math.min(seconds, LONGEST_WAIT_SECONDS);
+    if (name === wanted) return end === -1 ? '' : text.slice(end + 1).trim();
   }
   return undefined;
 }

@@ -39,6 +39,8 @@ export interface NewTask {
   readonly inputObjects: readonly string[];
   /** The caps that the key's spending counts against; none for most keys. */
   readonly spendCapIds: readonly string[];
+  /** The request that waits for the result on its connection (awaited-responses.ts). */
+  readonly waiter: string | undefined;
 }
 
 /** The same Idempotency-Key was used with another body (contract §1: 422). */
@@ -103,10 +105,11 @@ const acceptTasks: Statement = {
   text: `WITH wanted AS (
            SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
                                 $9::text[], $10::jsonb[], $11::jsonb[], $12::text[], $13::integer[], $14::float8[],
-                                $15::bigint[], $16::text[], $17::jsonb[], $18::jsonb[]) WITH ORDINALITY
+                                $15::bigint[], $16::text[], $17::jsonb[], $18::jsonb[], $21::text[])
+                                WITH ORDINALITY
              AS w (id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route, definition_hash, input,
                    metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url, input_objects,
-                   spend_cap_ids, place)),
+                   spend_cap_ids, waiter, place)),
          used AS (
            SELECT t.id, t.idempotency_key, t.fingerprint
              FROM wanted w
@@ -161,6 +164,9 @@ const acceptTasks: Statement = {
            INSERT INTO task_inputs (task_id, object_key)
            SELECT f.id, o FROM hold, fresh f, jsonb_array_elements_text(f.input_objects) o
             WHERE f.input_objects IS NOT NULL),
+         awaited AS (
+           INSERT INTO awaited_responses (task_id, account_id, key_id, fingerprint, waiter)
+           SELECT f.id, h.account_id, f.key_id, f.fingerprint, f.waiter FROM hold h, fresh f WHERE f.waiter IS NOT NULL),
          event AS (
            INSERT INTO task_events (task_id, seq, type) SELECT id, 1, 'accepted' FROM task),
          callback AS (
@@ -323,6 +329,7 @@ async function tryAccept(
       tasks.map((task) => jsonOrNull(task.spendCapIds)),
       mayClaim,
       OUTBOX_LEASE_SECONDS,
+      tasks.map(({ waiter }) => waiter ?? null),
     ]);
   } catch (error) {
     // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.

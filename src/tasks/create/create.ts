@@ -61,7 +61,8 @@ export interface TaskCreator {
    * Creates a task, or finds the one that the same key created.
    *
    * @param body as parsed: the fingerprint is taken over it before anything is filled in.
-   * @param large set where the body is large.
+   * @param large set where the body is large, or its facts are not those of the body.
+   * @param waiter the request, if it waits for the result on its connection (awaited-responses.ts).
    * @throws {InvalidTaskError} and the errors of accept.ts, catalogue.ts and authenticate.ts.
    */
   create(
@@ -70,6 +71,7 @@ export interface TaskCreator {
     idempotencyKey: string | undefined,
     budget?: CreateBudget,
     large?: LargeBody,
+    waiter?: string,
   ): Promise<Acceptance>;
 }
 
@@ -87,7 +89,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     dependencies.mayClaim ?? (() => false),
   );
   return {
-    async create(caller, body, idempotencyKey, budget, large) {
+    async create(caller, body, idempotencyKey, budget, large, waiter) {
       const facts = large?.facts ?? factsOf(body);
       const print = facts.fingerprint;
       const waitSeconds = (await budget?.take()) ?? 0;
@@ -99,7 +101,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       }
       let task: NewTask;
       try {
-        task = await validateRequest(caller, body, idempotencyKey, facts, large);
+        task = { ...(await validateRequest(caller, body, idempotencyKey, facts, large)), waiter };
       } catch (problem) {
         // Contract §2: the key comes before these checks. A request that passes them has its key looked up by the
         // statement that accepts.
@@ -130,7 +132,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     idempotencyKey: string | undefined,
     { fingerprint: print, unstorable }: BodyFacts,
     large: LargeBody | undefined,
-  ): Promise<NewTask> {
+  ): Promise<Omit<NewTask, 'waiter'>> {
     const parsed = parseBody(body);
     if (parsed.violation !== undefined) throw new InvalidTaskError(parsed.violation);
     const request = parsed.value;

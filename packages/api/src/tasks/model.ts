@@ -42,6 +42,10 @@ const MODEL_FIELDS = {
     'The time when the model stops accepting requests, in Unix seconds. Null: no retirement is planned.',
   ),
   modality: Type.Unsafe<Modality>({ type: 'string', enum: [...MODALITIES] }),
+  endpoints: Type.Array(Type.String(), {
+    description:
+      'The paths of the endpoints that take the model, for example `/v1/tasks` and `/v1/images/generations`.',
+  }),
   description: Type.String(),
   routes: Type.Array(Type.String(), { description: 'The values that `route` accepts. A text model has no routes.' }),
   pricing: Type.Union([PricingSchema, TextPricingSchema]),

@@ -1,0 +1,54 @@
+/** `POST /images/generations` (contract §10): OpenAI's public API. Null is the same as absent. */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { boolean, enumOf, integer, string } from './optional-parts.ts';
+
+const DECLARED = 'Rejected if the model does not have it, unless it is the default.';
+
+/** How images are returned. */
+export const IMAGE_RESPONSE_FORMATS = ['b64_json', 'url'] as const;
+
+export const ImageGenerationRequestSchema = Type.Object(
+  {
+    model: Type.String({
+      minLength: 1,
+      maxLength: 300,
+      description: 'The model name, as returned by `GET /v1/models`; its `endpoints` list this path.',
+    }),
+    prompt: Type.String({ minLength: 1, maxLength: 32_000, description: 'What the image shows.' }),
+    n: integer(1, 10, `The number of images. ${DECLARED}`),
+    size: string(100, `Width and height in pixels, such as \`1024x1024\`, or \`auto\`. ${DECLARED}`),
+    quality: string(100, `The quality, such as \`auto\` or \`high\`. ${DECLARED}`),
+    background: string(100, `\`auto\`, \`opaque\` or \`transparent\`. ${DECLARED}`),
+    moderation: string(100, `\`auto\` or \`low\`. ${DECLARED}`),
+    output_format: string(100, `\`png\`, \`jpeg\` or \`webp\`. ${DECLARED}`),
+    output_compression: integer(0, 100, `The compression in percent. ${DECLARED}`),
+    style: string(100, `\`vivid\` or \`natural\`. ${DECLARED}`),
+    response_format: enumOf(
+      IMAGE_RESPONSE_FORMATS,
+      'How the images are returned: `b64_json`, the default, in the response itself; `url`, as URLs that expire. Both work for every model.',
+    ),
+    stream: boolean('Only `false`: images are not streamed.'),
+    partial_images: integer(0, 3, 'Only 0: images are not streamed.'),
+    user: string(512, 'An id of your end user. It is stored as `metadata.user` of the task.'),
+  },
+  { additionalProperties: false },
+);
+
+export type ImageGenerationRequest = Static<typeof ImageGenerationRequestSchema>;
+
+const ImageSchema = Type.Object({
+  b64_json: Type.Optional(Type.String({ description: 'The file in base64.' })),
+  url: Type.Optional(Type.String({ description: 'A URL of the file. It expires like the URLs of a task.' })),
+});
+
+export const ImagesResponseSchema = Type.Object({
+  created: Type.Integer({ minimum: 0, description: 'Unix seconds: when the task ended.' }),
+  data: Type.Array(ImageSchema),
+  background: Type.Optional(Type.String({ description: 'As requested. Absent: it was not.' })),
+  output_format: Type.Optional(Type.String({ description: 'The format of the files: `png`, `jpeg` or `webp`.' })),
+  quality: Type.Optional(Type.String({ description: 'As requested. Absent: it was not.' })),
+  size: Type.Optional(Type.String({ description: 'Width and height of the files in pixels, as they were measured.' })),
+});
+
+export type ImagesResponse = Static<typeof ImagesResponseSchema>;

@@ -1,0 +1,104 @@
+/**
+ * OpenAI's media endpoints and their fields, as far as a model file can map them to the model's input
+ * (`dialects.openai`). Fields that an endpoint handles itself are not here: `model`, `user`, `stream`, and of images
+ * `response_format`.
+ */
+import { Type } from 'typebox';
+import type { Static, TProperties } from 'typebox';
+import type { TaskModality } from '@darkroom/api/facts/modalities';
+
+/** A field of an endpoint. */
+export interface EndpointField {
+  /** Whether every request has it. */
+  readonly isRequired?: true;
+  /**
+   * The values that change nothing for a model that does not have the field: OpenAI's default, and what its older
+   * models had instead.
+   */
+  readonly defaults?: readonly (string | number | boolean)[];
+}
+
+export interface MediaEndpoint {
+  readonly path: string;
+  readonly modality: TaskModality;
+  readonly fields: Readonly<Record<string, EndpointField>>;
+}
+
+/** By the name in a model file. */
+export const MEDIA_ENDPOINTS = {
+  'images/generations': {
+    path: '/v1/images/generations',
+    modality: 'image',
+    fields: {
+      prompt: { isRequired: true },
+      n: { defaults: [1] },
+      size: { defaults: ['auto'] },
+      quality: { defaults: ['auto', 'standard'] },
+      background: { defaults: ['auto'] },
+      moderation: { defaults: ['auto'] },
+      output_format: { defaults: ['png'] },
+      output_compression: { defaults: [100] },
+      style: { defaults: ['vivid'] },
+    },
+  },
+  'audio/speech': {
+    path: '/v1/audio/speech',
+    modality: 'audio',
+    fields: {
+      input: { isRequired: true },
+      voice: { isRequired: true },
+      instructions: {},
+      response_format: { defaults: ['mp3'] },
+      speed: { defaults: [1] },
+    },
+  },
+  'audio/transcriptions': {
+    path: '/v1/audio/transcriptions',
+    modality: 'transcription',
+    fields: {
+      file: { isRequired: true },
+      language: {},
+      prompt: {},
+      response_format: { defaults: ['json'] },
+      temperature: { defaults: [0] },
+    },
+  },
+} as const satisfies Readonly<Record<string, MediaEndpoint>>;
+
+export type MediaEndpointName = keyof typeof MEDIA_ENDPOINTS;
+
+/**
+ * What a model does with a field: it has it under a name of its own (`field`), or has the listed values alone, each of
+ * which sets fields of its input (`values`).
+ */
+const FieldRuleSchema = Type.Object(
+  {
+    field: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    values: Type.Optional(
+      Type.Record(Type.String({ maxLength: 100 }), Type.Record(Type.String(), Type.Unknown()), { minProperties: 1 }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export type FieldRule = Static<typeof FieldRuleSchema>;
+export type EndpointRules = Readonly<Record<string, FieldRule>>;
+
+const closed = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false });
+
+function rulesOf({ fields }: MediaEndpoint) {
+  const rules = Object.keys(fields).map((name) => [name, Type.Optional(FieldRuleSchema)] as const);
+  return Type.Optional(Type.Unsafe<EndpointRules>(closed(Object.fromEntries(rules))));
+}
+
+/** `dialects` of a model file. */
+export const DialectsSchema = closed({
+  openai: Type.Optional(
+    closed({
+      'images/generations': rulesOf(MEDIA_ENDPOINTS['images/generations']),
+      'audio/speech': rulesOf(MEDIA_ENDPOINTS['audio/speech']),
+      'audio/transcriptions': rulesOf(MEDIA_ENDPOINTS['audio/transcriptions']),
+    }),
+  ),
+});

@@ -1,0 +1,297 @@
+/**
+ * A call of one of OpenAI's media endpoints: creates a task, or attaches to the one of an earlier attempt, and waits
+ * for its end on the event feed. The task is independent of the connection: a client that disconnects leaves it running.
+ */
+import type { ParameterizedContext } from 'koa';
+import { requireModel } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import type { ResolvedModel } from '../../catalogue/catalogue.ts';
+import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
+import { MEDIA_ENDPOINTS } from '../../catalogue/openai-endpoints.ts';
+import { endpointFieldOf } from '../../catalogue/openai-input.ts';
+import { newId } from '../../domain/ids.ts';
+import { isTerminal } from '../../domain/task-status.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import {
+  attachRetry,
+  attachRetryToOther,
+  claimResponse,
+  forgetResponse,
+  markReceived,
+  releaseResponse,
+} from '../../tasks/create/awaited-responses.ts';
+import type { AwaitedRequest } from '../../tasks/create/awaited-responses.ts';
+import { InvalidTaskError } from '../../tasks/create/create.ts';
+import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
+import { fingerprint } from '../../tasks/record/fingerprint.ts';
+import { readTask } from '../../tasks/record/read.ts';
+import type { TaskDetail } from '../../tasks/record/read.ts';
+import type { HttpContext } from '../app/context.ts';
+import { RequestError, openAiCodeOf } from '../app/errors.ts';
+import { createBudget } from '../app/register-routes.ts';
+import type { RequestState } from '../app/request-state.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
+import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
+import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { respondWithTask } from '../routes/task-response.ts';
+import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
+import { failureOf } from './failure.ts';
+
+/** The longest wait on the feed at once, in seconds: no task is in progress for as long, and a timer takes it. */
+const LONGEST_WAIT_SECONDS = 1_000_000;
+
+const NO_TURNS = (): Promise<void> => Promise.resolve();
+
+export interface MediaCall {
+  readonly endpoint: MediaEndpointName;
+  readonly model: ResolvedModel;
+  /** The body of the task (`CreateTaskSchema`). */
+  readonly task: Readonly<Record<string, unknown>>;
+  /** The request as the client sent it: two with the same one are equal. */
+  readonly sent: Readonly<Record<string, unknown>>;
+  /** Fields of the input that no rule of the model sets, with the field of the request that they follow from. */
+  readonly fieldOf?: Readonly<Record<string, string>>;
+  /** Whether the request has taken its token from the budget of creates already. */
+  readonly isBudgeted?: boolean;
+  /** A task was created for this request. */
+  onCreated?(): void;
+}
+
+type Request = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
+
+/** Request headers of these endpoints. */
+export const MEDIA_REQUEST_HEADERS = {
+  'Idempotency-Key':
+    '1-255 visible ASCII characters. Repeating a request with the same key and the same body never creates a second task.',
+  Prefer:
+    '`respond-async` returns 202 with the task at once. `wait=N` returns it after N seconds, at most 30, unless the task has ended before.',
+  'X-Stainless-Retry-Count':
+    "Sent by OpenAI's clients: above 0, the request is an automatic retry, which attaches to the task of the attempt before.",
+};
+
+/** Response headers of these endpoints. */
+export function mediaResponseHeaders(http: HttpContext): Readonly<Record<string, string>> {
+  return {
+    [taskIdHeader(http)]: 'The id of the task. Also sent with errors, once there is a task.',
+    'openai-processing-ms': 'How long the request took, in milliseconds.',
+    'x-ratelimit-limit-requests': 'The number of create requests that are allowed per minute.',
+    'x-ratelimit-remaining-requests': 'The number of create requests that are allowed now.',
+    'x-ratelimit-reset-requests': 'The time until the full limit is available again, for example `12s`.',
+    ...DEPRECATION_HEADERS,
+  };
+}
+
+function taskIdHeader({ config }: HttpContext): string {
+  return `${config.callbacks.headerPrefix}-Task-Id`;
+}
+
+/** Does the work of a request, and sets the headers that every response of these endpoints has. */
+export async function withMediaHeaders<Result>(
+  http: HttpContext,
+  { ctx, caller }: Request,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const startedAt = performance.now();
+  try {
+    return await work();
+  } finally {
+    if (!ctx.headerSent) {
+      const { limit, remaining, resetAt } = http.rateLimiter.state(createBudget(caller));
+      ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
+      ctx.set('x-ratelimit-limit-requests', String(limit));
+      ctx.set('x-ratelimit-remaining-requests', String(remaining));
+      ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
+    }
+  }
+}
+
+/**
+ * Runs a task to its end.
+ *
+ * @returns the task, which has succeeded; undefined: the response was the task itself (202), or the client is gone.
+ * @throws {RequestError} the task has failed, or this process stops.
+ */
+export async function runMediaCall(
+  http: HttpContext,
+  request: Request,
+  call: MediaCall,
+): Promise<TaskDetail | undefined> {
+  const { ctx, caller } = request;
+  requireModel(caller, call.model.definition.name);
+  setDeprecationHeaders(ctx, call.model.definition);
+  const prefer = ctx.get('Prefer');
+  const isAsync = prefersAsync(prefer);
+  const seconds = preferredWait(prefer) ?? (isAsync ? 0 : undefined);
+  // Before there is a task: where as many wait as may, the client is to try again.
+  if (seconds !== 0) await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
+  const response = await startResponse(http, request, call);
+  for (;;) {
+    const task = await waitForEnd(http, request, response.taskId(), seconds);
+    if (task === 'disconnected') return undefined;
+    if (!isTerminal(task.status)) {
+      response.isSent();
+      await respondAccepted(http, request, task, prefer);
+      return undefined;
+    }
+    if (task.status === 'fail') {
+      await forgetResponse(http.database, task.id);
+      throw failureOf(task, call);
+    }
+    if (await response.isOurs()) {
+      response.isSent();
+      return task;
+    }
+  }
+}
+
+/** The response to one request, and the task that it waits for. */
+interface MediaResponse {
+  taskId(): TaskId;
+  /**
+   * Claims the result of the task. If the request of an equal client has it, the response may wait for another task.
+   *
+   * @returns false: for that one.
+   */
+  isOurs(): Promise<boolean>;
+  /** What is sent from here on is the result, and not an error after which the client tries again. */
+  isSent(): void;
+}
+
+async function startResponse(http: HttpContext, request: Request, call: MediaCall): Promise<MediaResponse> {
+  const { ctx, caller } = request;
+  const { database } = http;
+  const { path } = MEDIA_ENDPOINTS[call.endpoint];
+  const print = fingerprint({ [`POST ${path}`]: call.sent });
+  const awaited: AwaitedRequest = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: print };
+  const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
+  // With a key, the key alone decides which requests are one.
+  const waiter = key === undefined ? newId('req') : undefined;
+  const attached = waiter === undefined || !isRetry(ctx) ? undefined : await attachRetry(database, awaited, waiter);
+  let taskId = attached ?? (await createTask(http, request, call, { key, waiter, print }));
+  const tried = [taskId];
+  ctx.set(taskIdHeader(http), taskId);
+  let isSent = false;
+  if (waiter !== undefined) {
+    whenClosed(ctx, (isFinished) => {
+      const isReceived = isSent && isFinished;
+      const recorded = isReceived ? markReceived(database, taskId) : releaseResponse(database, taskId, waiter);
+      // If it is not recorded, a retry gets the result again.
+      recorded.catch((error: unknown) => {
+        http.logger.warn({ err: error, taskId: taskId }, 'recording the end of a response failed');
+      });
+    });
+  }
+  return {
+    taskId: () => taskId,
+    async isOurs() {
+      if (waiter === undefined || (await claimResponse(database, taskId, waiter))) return true;
+      const other = await attachRetryToOther(database, awaited, waiter, tried);
+      if (other === undefined) return true;
+      taskId = other;
+      tried.push(other);
+      ctx.set(taskIdHeader(http), other);
+      return false;
+    },
+    isSent() {
+      isSent = true;
+    },
+  };
+}
+
+function isRetry(ctx: Request['ctx']): boolean {
+  return /^[1-9]\d{0,5}$/.test(ctx.get('X-Stainless-Retry-Count'));
+}
+
+/** @param end called once, with whether the whole response was sent. */
+function whenClosed({ res }: Request['ctx'], end: (isFinished: boolean) => void): void {
+  if (res.closed || res.destroyed) {
+    end(false);
+    return;
+  }
+  let isFinished = false;
+  res.once('finish', () => {
+    isFinished = true;
+  });
+  res.once('close', () => end(isFinished));
+}
+
+async function createTask(
+  http: HttpContext,
+  { ctx, caller }: Request,
+  call: MediaCall,
+  { key, waiter, print }: { key: string | undefined; waiter: string | undefined; print: AwaitedRequest['fingerprint'] },
+): Promise<TaskId> {
+  const budget = createBudget(caller);
+  const take = {
+    take: () => http.rateLimiter.take(budget),
+    giveBack: () => http.rateLimiter.giveBack(budget),
+  };
+  const facts = { ...factsOfBody(call.task), fingerprint: print };
+  const large = { facts, nextTurn: NO_TURNS };
+  const created = await http.taskCreator
+    .create(caller, call.task, key, call.isBudgeted === true ? undefined : take, large, waiter)
+    .catch((error: unknown) => Promise.reject(inFieldsOf(call, error)));
+  if (created.isReplay) ctx.set('Idempotent-Replay', 'true');
+  else {
+    call.onCreated?.();
+    ctx.state.createdTaskId = created.taskId;
+    http.wakeLauncher(created.claimed);
+  }
+  return created.taskId;
+}
+
+/** An error about the input, with the name that its field has in the request. */
+function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown): unknown {
+  if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
+  const { keyword } = error;
+  const own = error.param.slice('input.'.length);
+  const field = endpointFieldOf(model.definition, endpoint, own) ?? fieldOf[own];
+  if (field === undefined) return error;
+  const message = error.message.replace(`invalid input: ${own}:`, `invalid request: ${field}:`);
+  return new RequestError('invalid_request', message, {
+    param: field,
+    keyword,
+    code: openAiCodeOf({ keyword }),
+    cause: error,
+  });
+}
+
+/** @param seconds how long the client waits; undefined: until the task has ended. */
+async function waitForEnd(
+  http: HttpContext,
+  { ctx, caller }: Request,
+  taskId: TaskId,
+  seconds: number | undefined,
+): Promise<TaskDetail | 'disconnected'> {
+  const first = await readTask(http.database, taskId, caller.accountId);
+  if (isTerminal(first.status) || seconds === 0) return first;
+  // Of the later statuses there is only the last.
+  await waitForStatusChange(http, caller, taskId, 'archiving', seconds ?? LONGEST_WAIT_SECONDS, ctx.res);
+  if (ctx.res.destroyed) return 'disconnected';
+  const task = await readTask(http.database, taskId, caller.accountId);
+  if (!http.isReady()) ctx.set('Connection', 'close');
+  if (!isTerminal(task.status) && seconds === undefined) throw stopping(taskId);
+  return task;
+}
+
+/** This process stops: the same request at another one continues to wait for the task. */
+function stopping(taskId: TaskId): RequestError {
+  const message = `this process stops, and the task ${taskId} continues; repeat the request to get its result`;
+  return new RequestError('unavailable', message, {
+    code: 'server_stopping',
+    retryAfterSeconds: 1,
+    headers: { 'x-should-retry': 'true', Connection: 'close' },
+  });
+}
+
+/** The response of a client that does not wait for the result. */
+async function respondAccepted(http: HttpContext, { ctx }: Request, task: TaskDetail, prefer: string): Promise<void> {
+  const wire = await respondWithTask(ctx, http, task);
+  const wait = preferredWait(prefer);
+  const applied = [prefersAsync(prefer) ? 'respond-async' : '', wait === undefined ? '' : `wait=${wait}`];
+  ctx.status = 202;
+  ctx.set('Preference-Applied', applied.filter((each) => each !== '').join(', '));
+  ctx.set('Location', `/v1/tasks/${task.id}`);
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.body = JSON.stringify(wire);
+}

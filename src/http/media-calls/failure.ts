@@ -1,0 +1,48 @@
+/** A failed task as an error that OpenAI's clients branch on: status, `code`, `param`, and whether they try again. */
+import type { FailureReason } from '../../domain/failure-reason.ts';
+import { failureFace } from '../../domain/failure-reason.ts';
+import type { ErrorKind } from '../../domain/darkroom-error.ts';
+import { endpointFieldOf } from '../../catalogue/openai-input.ts';
+import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../../domain/input-fault.ts';
+import type { TaskDetail } from '../../tasks/record/read.ts';
+import { RequestError } from '../app/errors.ts';
+import type { MediaCall } from './call.ts';
+
+interface FailureFacts {
+  readonly kind: ErrorKind;
+  readonly code: string;
+  /** False: a client that repeats failed requests by itself is not to repeat this one. */
+  readonly isRetried?: false;
+}
+
+/** Nothing was charged, so a client may repeat the request by itself, unless that costs much or changes nothing. */
+const FACTS: Readonly<Record<FailureReason, FailureFacts>> = {
+  content_rejected: { kind: 'invalid_request', code: 'moderation_blocked' },
+  input_unreachable: { kind: 'invalid_request', code: 'input_unreachable' },
+  input_invalid: { kind: 'invalid_request', code: 'invalid_value' },
+  provider_unavailable: { kind: 'unavailable', code: 'provider_unavailable' },
+  provider_error: { kind: 'unavailable', code: 'provider_error' },
+  no_output: { kind: 'unavailable', code: 'no_output' },
+  outcome_unknown: { kind: 'unavailable', code: 'outcome_unknown', isRetried: false },
+  timed_out: { kind: 'unavailable', code: 'timeout', isRetried: false },
+  cancelled: { kind: 'invalid_request', code: 'task_cancelled' },
+  terminated: { kind: 'unavailable', code: 'terminated', isRetried: false },
+  storage_unavailable: { kind: 'unavailable', code: 'storage_unavailable' },
+  model_unavailable: { kind: 'unavailable', code: 'model_unavailable', isRetried: false },
+};
+
+/** @param task one that has failed. */
+export function failureOf(task: TaskDetail, { endpoint, model }: Pick<MediaCall, 'endpoint' | 'model'>): RequestError {
+  const reason = task.errorReason ?? 'provider_error';
+  const { kind, code, isRetried = true } = FACTS[reason];
+  const field = task.errorField === null ? undefined : endpointFieldOf(model.definition, endpoint, task.errorField);
+  const message =
+    isFaultKind(task.errorCase) && reasonOfFault(task.errorCase) === reason
+      ? faultMessage(inputFault(task.errorCase, field ?? task.errorField ?? undefined))
+      : failureFace(reason).message;
+  return new RequestError(kind, message, {
+    code,
+    param: field,
+    headers: isRetried ? {} : { 'x-should-retry': 'false' },
+  });
+}

@@ -1,0 +1,65 @@
+/** `POST /v1/audio/speech` (contract §10): a task whose file is the response. */
+import { Type } from 'typebox';
+import { contentTypeOf } from '@darkroom/media/media-types';
+import { SpeechRequestSchema } from '@darkroom/api/openai/speech';
+import type { SpeechRequest } from '@darkroom/api/openai/speech';
+import { TaskSchema } from '@darkroom/api/tasks/task';
+import { inputOf } from '../../catalogue/openai-input.ts';
+import { disposition } from '../../objects/urls/media-response.ts';
+import { outputFileName } from '../../presenters/task.ts';
+import type { HttpContext } from '../app/context.ts';
+import { RequestError } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route, RouteRequest } from '../app/route.ts';
+import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, runMediaCall, withMediaHeaders } from '../media-calls/call.ts';
+import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
+
+const NO_QUERY = Type.Object({}, { additionalProperties: false });
+
+export function speechRoutes(http: HttpContext): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/audio/speech',
+      operationId: 'createSpeech',
+      tag: 'Images and audio',
+      summary: 'Generate speech',
+      description:
+        "Compatible with OpenAI's speech. Creates a task, waits for its result and returns the file. If the client disconnects, the task continues. A field that the model does not have is rejected, and the error names it.",
+      access: 'tasks:write',
+      budget: 'deferred',
+      query: NO_QUERY,
+      headers: MEDIA_REQUEST_HEADERS,
+      body: {
+        kind: 'json',
+        schema: SpeechRequestSchema,
+        examples: {
+          speech: {
+            summary: 'A sentence',
+            value: { model: 'darkroom/speech', input: 'High water is at six in the morning.', voice: 'alloy' },
+          },
+        },
+      },
+      response: { kind: 'other', mimeTypes: ['audio/*'], description: 'The bytes of the file.' },
+      otherResponses: { 202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema } },
+      responseHeaders: mediaResponseHeaders(http),
+      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
+      handle: (request) => withMediaHeaders(http, request, () => speak(http, request)),
+    }),
+  ];
+}
+
+async function speak(http: HttpContext, request: RouteRequest<unknown, SpeechRequest>): Promise<undefined> {
+  const { ctx, body } = request;
+  const model = http.catalogue.resolve(body.model, undefined);
+  const input = inputOf(model.definition, 'audio/speech', body);
+  const task = { model: body.model, input };
+  const ended = await runMediaCall(http, request, { endpoint: 'audio/speech', model, task, sent: body });
+  if (ended === undefined) return;
+  const [output] = requireOutputs(http, ended);
+  if (output === undefined) throw new RequestError('unavailable', 'the task has no file', { code: 'no_output' });
+  const { objectKey, sizeBytes, mimeType } = await servable(http, output);
+  ctx.type = contentTypeOf(mimeType);
+  ctx.set('Content-Disposition', disposition({ mimeType, fileName: outputFileName(ended.id, output) }));
+  sendStream(http, ctx, await http.store.read(objectKey), sizeBytes);
+}

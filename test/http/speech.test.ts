@@ -1,0 +1,92 @@
+/** `POST /v1/audio/speech`: a task whose file is the response. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { waitFor } from '@darkroom/testing/wait-for';
+import { speechBody } from './route-requests.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+let served: ServedApp;
+before(async () => {
+  served = await serveApp();
+});
+after(() => served.close());
+
+function speak(account: ServedAccount, changes: Record<string, unknown> = {}, headers: object = {}): Promise<Response> {
+  return fetch(`${served.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(speechBody(changes)),
+  });
+}
+
+async function newTask(account: ServedAccount): Promise<string> {
+  const read = () =>
+    served.room.rows<{ id: string; input: object }>('SELECT id, input FROM tasks WHERE account_id = $1', account.id);
+  await waitFor('the task exists', async () => (await read()).length === 1);
+  return (await read())[0]?.id ?? assert.fail();
+}
+
+describe('POST /v1/audio/speech', () => {
+  it('answers with the bytes of the file, of its type', async () => {
+    const account = await served.newAccount();
+    const answering = speak(account, { response_format: 'wav', voice: 'onyx' });
+    const taskId = await newTask(account);
+    const bytes = Buffer.from('a sound'.repeat(50_000));
+    await served.succeedWith(taskId, [{ type: 'audio', bytes, mimeType: 'audio/wav' }]);
+    const answer = await answering;
+
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('content-type'), 'audio/wav');
+    assert.equal(answer.headers.get('content-length'), String(bytes.length));
+    assert.equal(answer.headers.get('x-darkroom-task-id'), taskId);
+    assert.match(answer.headers.get('openai-processing-ms') ?? '', /^\d+$/);
+    assert.ok(Buffer.from(await answer.arrayBuffer()).equals(bytes));
+    const { body } = await account.client.send('GET', `/v1/tasks/${taskId}?include=input`);
+    const { input } = body.data as unknown as { input: object };
+    assert.deepEqual(input, { text: 'Hello.', voice: 'rms', format: 'wav' });
+  });
+
+  it('attaches an automatic retry to the task of the attempt before', async () => {
+    const account = await served.newAccount();
+    const gone = new AbortController();
+    const lost = fetch(`${served.url}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(speechBody()),
+      signal: gone.signal,
+    });
+    const taskId = await newTask(account);
+    gone.abort();
+    await assert.rejects(lost);
+    await served.succeedWith(taskId, [{ type: 'audio', bytes: Buffer.from('a sound'), mimeType: 'audio/mpeg' }]);
+    const answer = await speak(account, {}, { 'X-Stainless-Retry-Count': '1' });
+
+    assert.equal(await answer.text(), 'a sound');
+    assert.equal(await newTask(account), taskId);
+  });
+
+  const rejected: readonly (readonly [changes: object, param: string, code: string | null])[] = [
+    [{ model: 'acme/compatible' }, 'model', 'model_not_found'],
+    [{ voice: 'unknown' }, 'voice', 'invalid_value'],
+    [{ voice: { id: 'voice_1' } }, 'voice', 'invalid_type'],
+    [{ input: '' }, 'input', 'invalid_value'],
+    [{ input: 'x'.repeat(1_001) }, 'input', 'invalid_value'],
+    [{ input: '   ' }, 'input', 'invalid_value'],
+    [{ response_format: 'pcm' }, 'response_format', 'invalid_value'],
+    [{ instructions: 'Whisper.' }, 'instructions', 'unsupported_parameter'],
+    [{ speed: 2 }, 'speed', 'unsupported_parameter'],
+    [{ speed: 5 }, 'speed', 'invalid_value'],
+    [{ stream_format: 'sse' }, 'stream_format', 'invalid_value'],
+  ];
+  for (const [changes, param, code] of rejected) {
+    it(`rejects ${JSON.stringify(changes).slice(0, 60)} with the field`, async () => {
+      const account = await served.newAccount();
+      const answer = await speak(account, { ...changes });
+      const { error } = (await answer.json()) as { error: { param: string; code: string | null } };
+
+      assert.deepEqual([answer.status, error.param, error.code], [400, param, code]);
+      assert.deepEqual(await served.room.rows('SELECT id FROM tasks WHERE account_id = $1', account.id), []);
+    });
+  }
+});

@@ -1,0 +1,193 @@
+/** `POST /v1/audio/transcriptions`: a form with a recording, and the transcript of its task as the response. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { waitFor } from '@darkroom/testing/wait-for';
+import { drawAudio } from '../support/test-provider/audio.ts';
+import { raw } from './raw-request.ts';
+import type { RawAnswer } from './raw-request.ts';
+import { TRANSCRIPT, transcriptionForm } from './route-requests.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const PATH = '/v1/audio/transcriptions';
+
+let served: ServedApp;
+before(async () => {
+  served = await serveApp();
+});
+after(() => served.close());
+
+interface Failed {
+  readonly error: { readonly param: string | null; readonly code: string | null; readonly message: string };
+}
+
+async function transcribe(
+  account: ServedAccount,
+  changes: Record<string, string | undefined> = {},
+  headers: Record<string, string> = {},
+  file?: Buffer,
+): Promise<RawAnswer> {
+  const form = await transcriptionForm(changes, file);
+  const all = { ...form.headers, Authorization: `Bearer ${account.client.key}`, ...headers };
+  return raw(served.url, 'POST', PATH, all, form.body);
+}
+
+/** A form as written. */
+function send(account: ServedAccount, parts: readonly string[], end = '--x--\r\n'): Promise<RawAnswer> {
+  const text = [...parts.map((part) => `--x\r\nContent-Disposition: form-data; ${part}\r\n`), end].join('');
+  const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'multipart/form-data; boundary=x' };
+  return raw(served.url, 'POST', PATH, headers, text);
+}
+
+async function tasksOf({ id }: ServedAccount): Promise<readonly { id: string; input: Record<string, unknown> }[]> {
+  return served.room.rows('SELECT id, input FROM tasks WHERE account_id = $1 ORDER BY created_at', id);
+}
+
+/** Uploads that have not been deleted. */
+async function uploadsOf({ id }: ServedAccount): Promise<number> {
+  return (await served.room.rows('SELECT id FROM files WHERE account_id = $1 AND gone_at IS NULL', id)).length;
+}
+
+async function newTask(account: ServedAccount): Promise<string> {
+  await waitFor('the task exists', async () => (await tasksOf(account)).length === 1);
+  return (await tasksOf(account))[0]?.id ?? assert.fail();
+}
+
+const fileOf = (text: string, mimeType: string) => [{ type: 'text', bytes: Buffer.from(text), mimeType }];
+
+describe('POST /v1/audio/transcriptions', () => {
+  it('holds for the length of the recording, and answers with the text as JSON', async () => {
+    const account = await served.newAccount();
+    const answering = transcribe(account, { language: 'en', temperature: '0' });
+    const taskId = await newTask(account);
+    await served.succeedWith(taskId, fileOf(TRANSCRIPT, 'application/json'));
+    const answer = await answering;
+
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(JSON.parse(answer.text), { text: 'Mind the gap.', usage: { type: 'duration', seconds: 2 } });
+    assert.equal(answer.headers['x-darkroom-task-id'], taskId);
+    const [task] = await tasksOf(account);
+    const { audio_url: audio, ...input } = task?.input ?? {};
+    assert.match(String(audio), /^darkroom:file_/);
+    assert.deepEqual(input, { language: 'en', formats: ['json'], max_seconds: 2 });
+    assert.equal((await account.client.get(taskId)).body.data.billing.held, '0.002');
+    assert.equal(await uploadsOf(account), 1);
+  });
+
+  it('answers with all that clients expect in verbose_json', async () => {
+    const account = await served.newAccount();
+    const answering = transcribe(account, { response_format: 'verbose_json', 'timestamp_granularities[]': 'segment' });
+    await served.succeedWith(await newTask(account), fileOf(TRANSCRIPT, 'application/json'));
+    const unknown = { seek: 0, tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 0, no_speech_prob: 0 };
+
+    assert.deepEqual(JSON.parse((await answering).text), {
+      task: 'transcribe',
+      language: 'en',
+      duration: 1.5,
+      text: 'Mind the gap.',
+      segments: [{ id: 0, start: 0, end: 1.5, text: 'Mind the gap.', ...unknown }],
+      usage: { type: 'duration', seconds: 2 },
+    });
+  });
+
+  for (const [format, mimeType] of [
+    ['text', 'text/plain'],
+    ['srt', 'application/x-subrip'],
+    ['vtt', 'text/vtt'],
+  ] as const) {
+    it(`answers with the file of format ${format} as it is`, async () => {
+      const account = await served.newAccount();
+      const answering = transcribe(account, { response_format: format });
+      await served.succeedWith(await newTask(account), fileOf('1\nMind the gap.\n', mimeType));
+      const answer = await answering;
+
+      assert.equal(answer.text, '1\nMind the gap.\n');
+      assert.equal(answer.headers['content-type'], `${mimeType}; charset=utf-8`);
+      assert.deepEqual((await tasksOf(account))[0]?.input['formats'], [format]);
+    });
+  }
+
+  it('attaches an automatic retry with the same recording, and keeps no second copy of it', async () => {
+    const account = await served.newAccount();
+    const form = await transcriptionForm();
+    const gone = new AbortController();
+    const headers = { ...form.headers, Authorization: `Bearer ${account.client.key}` };
+    const body = new Uint8Array(form.body);
+    const lost = fetch(`${served.url}${PATH}`, { method: 'POST', headers, body, signal: gone.signal });
+    const taskId = await newTask(account);
+    gone.abort();
+    await assert.rejects(lost);
+    const answering = transcribe(account, {}, { 'X-Stainless-Retry-Count': '1' });
+    await served.succeedWith(taskId, fileOf(TRANSCRIPT, 'application/json'));
+
+    assert.equal((await answering).headers['x-darkroom-task-id'], taskId);
+    assert.equal((await tasksOf(account)).length, 1);
+    assert.equal(await uploadsOf(account), 1);
+    const other = { 'X-Stainless-Retry-Count': '1', Prefer: 'respond-async' };
+    await transcribe(account, {}, other, drawAudio('another station', 1.5));
+    assert.equal((await tasksOf(account)).length, 2);
+  });
+
+  const rejected: readonly (readonly [changes: Record<string, string | undefined>, param: string, code: string])[] = [
+    [{ model: 'acme/compatible' }, 'model', 'model_not_found'],
+    [{ model: undefined }, 'model', 'missing_required_parameter'],
+    [{ language: 'english' }, 'language', 'invalid_value'],
+    [{ prompt: 'Paddington' }, 'prompt', 'unsupported_parameter'],
+    [{ temperature: '0.5' }, 'temperature', 'unsupported_parameter'],
+    [{ temperature: 'warm' }, 'temperature', 'invalid_type'],
+    [{ response_format: 'docx' }, 'response_format', 'invalid_value'],
+    [{ stream: 'true' }, 'stream', 'invalid_value'],
+    [{ 'timestamp_granularities[]': 'word' }, 'timestamp_granularities.0', 'invalid_value'],
+    [{ 'include[]': 'logprobs' }, 'include', 'unknown_parameter'],
+    [{ seed: '7' }, 'seed', 'unknown_parameter'],
+    [{ constructor: 'x' }, 'constructor', 'unknown_parameter'],
+  ];
+  for (const [changes, param, code] of rejected) {
+    it(`rejects ${JSON.stringify(changes)} with the field, and keeps nothing`, async () => {
+      const account = await served.newAccount();
+      const answer = await transcribe(account, changes);
+
+      assert.equal(answer.status, 400, answer.text);
+      const { error } = JSON.parse(answer.text) as Failed;
+      assert.deepEqual([error.param, error.code], [param, code], answer.text);
+      assert.deepEqual(await tasksOf(account), []);
+      assert.equal(await uploadsOf(account), 0);
+    });
+  }
+
+  it('rejects a recording that is longer than the model takes, and a file that is no audio, by the field', async () => {
+    const account = await served.newAccount();
+    const long = await transcribe(account, {}, {}, drawAudio('a long one', 61));
+    const text = await transcribe(account, {}, {}, Buffer.from('no sound at all'));
+
+    assert.deepEqual([long.status, (JSON.parse(long.text) as Failed).error.param], [400, 'file'], long.text);
+    assert.equal(text.status, 415);
+    assert.deepEqual(await tasksOf(account), []);
+    assert.equal(await uploadsOf(account), 0);
+  });
+
+  it('rejects a form that is not well-formed', async () => {
+    const account = await served.newAccount();
+    const model = 'name="model"\r\n\r\nacme/compatible-transcription';
+    const file = 'name="file"; filename="a.wav"\r\n\r\nsound';
+    const cases: readonly (readonly [parts: readonly string[], param: string | null, message: RegExp, end?: string])[] =
+      [
+        [[model], 'file', /missing property: file/],
+        [[model, model, file], 'model', /given twice/],
+        [[file, file, model], null, /more than one file/],
+        [[model, 'name="image"; filename="a.wav"\r\n\r\nsound'], 'image', /additional properties not allowed: image/],
+        [[`name="prompt"\r\n\r\n${'x'.repeat(40_000)}`, model, file], 'prompt', /too long/],
+        [[...Array.from({ length: 40 }, (_, index) => `name="a${index}"\r\n\r\n1`), file], null, /too many parts/],
+        [[model, file], null, /not well-formed|breaks off/, ''],
+      ];
+    for (const [parts, param, message, end] of cases) {
+      const answer = await send(account, parts, end);
+      const { error } = JSON.parse(answer.text) as Failed;
+
+      assert.equal(answer.status, 400, answer.text);
+      assert.equal(error.param, param, answer.text);
+      assert.match(error.message, message);
+    }
+    assert.equal(await uploadsOf(account), 0);
+  });
+});
