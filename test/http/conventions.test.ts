@@ -59,7 +59,7 @@ function properties(): readonly (readonly [name: string, schema: Schema])[] {
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return;
     for (const [name, child] of Object.entries(node)) {
-      if (name === 'examples' || name === 'example') continue;
+      if (name === 'examples' || name === 'example' || name.startsWith('Input.')) continue;
       if (name === 'properties') found.push(...Object.entries(child as Record<string, Schema>));
       visit(child);
     }
