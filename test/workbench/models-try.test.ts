@@ -401,15 +401,17 @@ describe('admin models try --send', () => {
   it('says what the value of an expression should have been, and where one failed', async () => {
     const http = {
       ...JOBS,
-      poll: { ...POLL, state: '$uppercase(state)', progress: '1 + state', everySeconds: 600 },
+      poll: { ...POLL, state: "state = 'ended' ? 'done' : $uppercase(state)", progress: '1 + state', everySeconds: 1 },
     };
-    const { code, stdout, stderr } = await send(
-      ({ method }) => (method === 'POST' ? { id: 'j' } : { state: 'running', 'secret value': 1 }),
-      http,
-      ['--timeout', '1'],
-    );
+    let polls = 0;
+    const { code, stdout, stderr } = await send(({ method }) => {
+      if (method === 'POST') return { id: 'j' };
+      polls += 1;
+      const state = polls === 1 ? 'running' : 'ended';
+      return { state, 'secret value': 1, files: [`data:image/png;base64,${PNG.toString('base64')}`] };
+    }, http);
 
-    assert.equal(code, 1);
+    assert.equal(code, 1, stdout);
     assert.match(
       stderr,
       new RegExp(`^${HTTP}\\.poll\\.state: state gave "RUNNING"; expected running, done or failed$`, 'm'),
@@ -417,12 +419,20 @@ describe('admin models try --send', () => {
     assert.match(
       stderr,
       new RegExp(
-        `^${HTTP}\\.poll\\.progress: T2002 at character 3: The right side .* must evaluate to a number; its document has state, secret value$`,
+        `^${HTTP}\\.poll\\.progress: T2002 at character 3: The right side .* must evaluate to a number; its document has state, secret value, files$`,
         'm',
       ),
     );
+  });
+
+  it('stops at --timeout, and asks the provider to cancel', async () => {
+    const http = { ...JOBS, poll: { ...POLL, everySeconds: 600 } };
+    const answers: Answers = ({ method }) => (method === 'POST' ? { id: 'j' } : { state: 'running' });
+    const { code, stdout } = await send(answers, http, ['--timeout', '5']);
+
+    assert.equal(code, 1);
     assert.match(stdout, /the provider was asked to cancel: unsupported/);
-    assert.match(stdout, /^reason +it took longer than 1 s$/m);
+    assert.match(stdout, /^reason +it took longer than 5 s$/m);
   });
 
   const hostile: readonly [string, Answers, RegExp][] = [
