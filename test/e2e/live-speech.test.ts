@@ -64,12 +64,15 @@ const definitionOf = (url: string): object => ({
     type: 'object',
     additionalProperties: false,
     required: ['text'],
-    properties: { text: { type: 'string', minLength: 1, maxLength: 1_000 } },
+    properties: {
+      text: { type: 'string', minLength: 1, maxLength: 1_000 },
+      voice: { type: 'string', enum: ['alloy'] },
+    },
   },
-  dialects: { openai: { 'audio/speech': { input: { field: 'text' } } } },
+  dialects: { openai: { 'audio/speech': { input: { field: 'text' }, voice: { field: 'voice' } } } },
   pricing: { unit: 'task', usd: '0.01' },
   typicalSeconds: 1,
-  examples: [{ text: 'Good day.' }],
+  examples: [{ text: 'Good day.', voice: 'alloy' }],
 });
 
 describe('speech that a provider sends while it generates it', () => {
