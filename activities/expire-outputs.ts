@@ -1,7 +1,8 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
- * src/tasks/create/awaited-responses.ts), and the promotions that seem abandoned.
+ * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions that
+ * seem abandoned.
  */
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
@@ -9,6 +10,7 @@ import { expireFiles } from '../src/objects/uploads.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
+import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
@@ -52,7 +54,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         },
         responses: async () => {
           const stored = await eachBatch((limit) => deleteExpiredResponses(database, { now, limit }));
-          return stored + (await eachBatch((limit) => deleteOldResponses(database, limit)));
+          const awaited = await eachBatch((limit) => deleteOldResponses(database, limit));
+          return stored + awaited + (await eachBatch((limit) => deleteOldPieces(database, limit)));
         },
         requested: () => requestStalledPromotions(database, now, isolate),
       };

@@ -262,6 +262,23 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_ready ON outbox USING btree (due_at) WHERE is_ready;
 CREATE INDEX outbox_waiting ON outbox USING btree (account_id, id) WHERE (NOT is_ready);
 
+CREATE UNLOGGED TABLE output_listeners (
+  task_id text NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT output_listeners_pkey PRIMARY KEY (task_id)
+);
+CREATE INDEX output_listeners_by_age ON output_listeners USING btree (created_at);
+
+CREATE UNLOGGED TABLE output_pieces (
+  task_id text NOT NULL,
+  source text NOT NULL,
+  "position" bigint NOT NULL,
+  bytes bytea NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT output_pieces_pkey PRIMARY KEY (task_id, source, "position")
+);
+CREATE INDEX output_pieces_by_age ON output_pieces USING btree (created_at);
+
 CREATE TABLE provider_hooks (
   task_id text NOT NULL,
   upstream text NOT NULL,
@@ -270,7 +287,7 @@ CREATE TABLE provider_hooks (
   CONSTRAINT provider_hooks_pkey PRIMARY KEY (task_id)
 );
 
-CREATE TABLE rate_buckets (
+CREATE UNLOGGED TABLE rate_buckets (
   id text NOT NULL,
   tokens double precision NOT NULL,
   leases jsonb NOT NULL,

@@ -18,6 +18,7 @@ import { stateUnsent, withdrawSubmit } from './announcement.ts';
 import { CLEAR_WITHIN_MS, announce, recordPossibleWork } from './declared-submit.ts';
 import { submitResultOf } from './earlier-work.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
+import { openLiveOutput } from './live-output.ts';
 import { startMarkingSubmitLive } from './live-submit.ts';
 import type { LiveSubmit } from './live-submit.ts';
 import { logFailure } from './log-failure.ts';
@@ -202,9 +203,10 @@ async function send(
   request: GenerationRequest,
   sending: Sending,
 ): Promise<{ readonly result: SubmitResult } | Obstacle> {
-  const { task, scratch, onProgress } = attempt;
+  const { context, task, scratch, onProgress } = attempt;
   const { intent, signal } = sending;
   const hook = hookOf(attempt, route);
+  const live = route.definition.modality === 'audio' ? openLiveOutput(context, task.id) : undefined;
   let submission: Submission;
   try {
     submission = await route.provider.submit(request, {
@@ -212,10 +214,13 @@ async function send(
       signal,
       scratch,
       onProgress,
+      onFileBytes: live?.push,
       ...hook,
     });
   } catch (error) {
     return await obstacleOf(attempt, route, error, sending);
+  } finally {
+    live?.close();
   }
   await reportHealth(attempt, route, 'answered');
   try {

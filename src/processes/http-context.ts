@@ -29,6 +29,7 @@ import { createUploadSlots } from '../objects/uploads.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
+import { createPieceFeed } from '../tasks/listing/piece-feed.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import type { Foundation } from './foundation.ts';
 import type { TextParts } from './text-parts.ts';
@@ -81,6 +82,7 @@ export function createHttpContext(
     clientAddress,
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),
+    pieces: createPieceFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     sessions,
     openResponses: createOpenResponses({

@@ -34,6 +34,8 @@ export interface ExchangeRequest {
   readonly onFreshConnection: boolean;
   /** Set if success returns a file and not JSON: the path of the file to write it to. */
   readonly fileTo?: string | undefined;
+  /** With `fileTo`: receives the bytes of the file as they arrive. Must not throw. */
+  readonly onFileBytes?: ((bytes: Buffer) => void) | undefined;
   /** Receives the response as it arrived, before it is read: `admin models try` shows it. */
   readonly onAnswer?: (answer: RawAnswer) => void;
 }
@@ -130,6 +132,10 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       file = createFileWriter(fileTo, running, () => stop('FILE_NOT_WRITTEN'));
       return file;
     };
+    const writeFile = (writer: FileWriter, bytes: Buffer): void => {
+      request.onFileBytes?.(bytes);
+      writer.write(bytes);
+    };
     const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => stop('TIMEOUT'), request.timeoutMs);
     request.signal.addEventListener('abort', onAbort);
 
@@ -164,10 +170,12 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
             head !== undefined &&
             head.status < 300 &&
             !isEncoded(head.headers);
-          if (isExpected && beginsAsFile(received.length, chunk)) openFile(request.fileTo).write(received.take());
+          if (isExpected && beginsAsFile(received.length, chunk)) {
+            writeFile(openFile(request.fileTo), received.take());
+          }
           const length = file?.byteLength ?? received.length;
           if (length + chunk.length > maxBytesOf(request, file)) return stop('BODY_TOO_LARGE');
-          if (file !== undefined) return file.write(chunk);
+          if (file !== undefined) return writeFile(file, chunk);
           received.push(chunk);
           // Checked chunk by chunk: parsing at the end takes time in proportion to the number of values, and blocks
           // everything else.

@@ -115,6 +115,8 @@ export interface SubmitCall extends ProviderCall {
   readonly hookSecret?: string;
   /** Receives the progress, 0 to 1, if the work is done while submitting. */
   readonly onProgress: (fraction: number) => void;
+  /** Receives the bytes of the file as they arrive, if the response is the file. Must not throw. */
+  readonly onFileBytes?: ((bytes: Buffer) => void) | undefined;
 }
 
 /** How a file is fetched from the upstream itself. */

@@ -28,7 +28,7 @@ import {
   unsent,
 } from './answer-status.ts';
 import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
-import type { ExchangeAnswer } from './http-exchange.ts';
+import type { ExchangeAnswer, ExchangeRequest } from './http-exchange.ts';
 import type { ReceivedFile } from './file-writer.ts';
 import { ProviderUnknown, ProviderUnreachable } from './provider-unknown.ts';
 import { ProviderRejection } from './provider.ts';
@@ -134,7 +134,7 @@ export interface UpstreamCalls {
   /** The same, if success is the file itself, which is written into the call's scratch directory. */
   submitForFile(
     request: GenerationRequest,
-    call: Pick<SubmitCall, 'signal' | 'scratch'>,
+    call: Pick<SubmitCall, 'signal' | 'scratch' | 'onFileBytes'>,
     submit: SubmitExchange,
   ): Promise<ReceivedFile>;
   /**
@@ -242,7 +242,7 @@ export function createUpstreamCalls(
     request: GenerationRequest,
     call: ProviderCall,
     submit: SubmitExchange & Partial<JobSubmitExchange>,
-    fileTo?: string,
+    { fileTo, onFileBytes }: Pick<ExchangeRequest, 'fileTo' | 'onFileBytes'> = {},
   ): Promise<ExchangeAnswer> => {
     const { method = 'POST' } = submit;
     const content = submit.content ?? jsonBody(submit.body);
@@ -258,6 +258,7 @@ export function createUpstreamCalls(
         headers: { ...target.headers, ...submit.headers },
         content,
         fileTo,
+        onFileBytes,
         signal: call.signal,
         timeoutMs: submit.isSynchronous === true ? deps.timeoutMs : timeoutMs,
         maxBytes: submit.isSynchronous === true ? MAX_FILES_BYTES : MAX_ANSWER_BYTES,
@@ -309,7 +310,7 @@ export function createUpstreamCalls(
 
     async submitForFile(request, call, submit) {
       const path = join(call.scratch, `response-${randomUUID()}`);
-      const { file } = await send(request, call, submit, path);
+      const { file } = await send(request, call, submit, { fileTo: path, onFileBytes: call.onFileBytes });
       return file ?? { path, byteLength: 0 };
     },
 

@@ -15,6 +15,7 @@ const HEADER = `-- The schema that the migrations of this directory result in, f
 
 interface Table {
   readonly name: string;
+  readonly isUnlogged: boolean;
   /** `fillfactor=50`. */
   readonly options: readonly string[];
   /** Tables that its foreign keys refer to. */
@@ -22,7 +23,7 @@ interface Table {
 }
 
 const TABLES = `
-  SELECT c.relname AS name, coalesce(c.reloptions, '{}') AS options,
+  SELECT c.relname AS name, c.relpersistence = 'u' AS "isUnlogged", coalesce(c.reloptions, '{}') AS options,
          (SELECT coalesce(array_agg(DISTINCT other.relname::text), '{}')
             FROM pg_constraint f JOIN pg_class other ON other.oid = f.confrelid
            WHERE f.conrelid = c.oid AND f.contype = 'f' AND f.confrelid <> c.oid) AS needs
@@ -85,10 +86,10 @@ export async function renderSchema(client: pg.Client): Promise<string> {
   if (others.length > 0) throw new Error(`render-schema.ts does not render: ${others.join(', ')}`);
   const { rows: tables } = await client.query<Table>(TABLES);
   const blocks = [...(await lines(SEQUENCES)), ...(await lines(FUNCTIONS))];
-  for (const { name, options } of inOrderOfNeed(tables)) {
+  for (const { name, isUnlogged, options } of inOrderOfNeed(tables)) {
     const parts = [...(await lines(COLUMNS, name)), ...(await lines(CONSTRAINTS, name))];
     const end = options.length === 0 ? ')' : `) WITH (${options.join(', ').replaceAll('=', ' = ')})`;
-    const table = `CREATE TABLE ${name} (\n${parts.map((part) => `  ${part}`).join(',\n')}\n${end};`;
+    const table = `CREATE ${isUnlogged ? 'UNLOGGED ' : ''}TABLE ${name} (\n${parts.map((part) => `  ${part}`).join(',\n')}\n${end};`;
     blocks.push([table, ...(await lines(INDEXES, name)), ...(await lines(TRIGGERS, name))].join('\n'));
   }
   return `${HEADER}\n${blocks.join('\n\n')}\n`.replaceAll(/ ON public\./g, ' ON ');

@@ -77,7 +77,7 @@ describe('POST /v1/audio/speech', () => {
     [{ instructions: 'Whisper.' }, 'instructions', 'unsupported_parameter'],
     [{ speed: 2 }, 'speed', 'unsupported_parameter'],
     [{ speed: 5 }, 'speed', 'invalid_value'],
-    [{ stream_format: 'sse' }, 'stream_format', 'invalid_value'],
+    [{ stream_format: 'events' }, 'stream_format', 'invalid_value'],
   ];
   for (const [changes, param, code] of rejected) {
     it(`rejects ${JSON.stringify(changes).slice(0, 60)} with the field`, async () => {

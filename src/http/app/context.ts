@@ -23,6 +23,7 @@ import type { Turns } from '../../limits/turns.ts';
 import type { OutboxItem } from '../../tasks/outbox/outbox.ts';
 import type { TaskCreator } from '../../tasks/create/create.ts';
 import type { EventFeed } from '../../tasks/listing/feed.ts';
+import type { PieceFeed } from '../../tasks/listing/piece-feed.ts';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import type { PreviewMaker } from '@darkroom/media/preview';
 import type { TaskDetail } from '../../tasks/record/read.ts';
@@ -90,6 +91,8 @@ export interface HttpContext {
   readonly textAnswers: TextAnswers;
   /** Closed when the process drains: streams end, and waiting requests are answered. */
   readonly feed: EventFeed;
+  /** Files that are being generated. */
+  readonly pieces: PieceFeed;
   readonly eventStreams: EventStreams;
   readonly tracing: Tracing;
   /** The database's clock, as this process has measured it. */

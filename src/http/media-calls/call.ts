@@ -2,6 +2,7 @@
  * A call of one of OpenAI's media endpoints: creates a task, or attaches to the one of an earlier attempt, and waits
  * for its end on the event feed. The task is independent of the connection: a client that disconnects leaves it running.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ParameterizedContext } from 'koa';
 import { requireModel } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
@@ -24,6 +25,7 @@ import type { AwaitedRequest } from '../../tasks/create/awaited-responses.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
 import { fingerprint } from '../../tasks/record/fingerprint.ts';
+import { forgetPieces } from '../../tasks/record/output-pieces.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
@@ -36,6 +38,7 @@ import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
 import { failureOf } from './failure.ts';
+import type { LiveFile } from './live-file.ts';
 
 /** The longest wait on the feed at once, in seconds: no task is in progress for as long, and a timer takes it. */
 const LONGEST_WAIT_SECONDS = 1_000_000;
@@ -55,6 +58,8 @@ export interface MediaCall {
   readonly isBudgeted?: boolean;
   /** A task was created for this request. */
   onCreated?(): void;
+  /** Listens to the file of the task, if the response can begin while the file is being generated. */
+  listen?(taskId: TaskId): Promise<LiveFile>;
 }
 
 type Request = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
@@ -91,24 +96,28 @@ export async function withMediaHeaders<Result>(
   { ctx, caller }: Request,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const startedAt = performance.now();
+  ctx.state.mediaCallStartedAt = performance.now();
   try {
     return await work();
   } finally {
-    if (!ctx.headerSent) {
-      const { limit, remaining, resetAt } = http.rateLimiter.state(createBudget(caller));
-      ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
-      ctx.set('x-ratelimit-limit-requests', String(limit));
-      ctx.set('x-ratelimit-remaining-requests', String(remaining));
-      ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
-    }
+    if (!ctx.headerSent) setMediaHeaders(http, { ctx, caller });
   }
+}
+
+function setMediaHeaders(http: HttpContext, { ctx, caller }: Request): void {
+  const { limit, remaining, resetAt } = http.rateLimiter.state(createBudget(caller));
+  const startedAt = ctx.state.mediaCallStartedAt ?? performance.now();
+  ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
+  ctx.set('x-ratelimit-limit-requests', String(limit));
+  ctx.set('x-ratelimit-remaining-requests', String(remaining));
+  ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
 }
 
 /**
  * Runs a task to its end.
  *
- * @returns the task, which has succeeded; undefined: the response was the task itself (202), or the client is gone.
+ * @returns the task, which has succeeded; undefined: the response was the task itself (202), the client is gone, or a
+ *   response that had begun broke off.
  * @throws {RequestError} the task has failed, or this process stops.
  */
 export async function runMediaCall(
@@ -126,22 +135,51 @@ export async function runMediaCall(
   if (seconds !== 0) await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
   const response = await startResponse(http, request, call);
   for (;;) {
-    const task = await waitForEnd(http, request, response.taskId(), seconds);
+    const live = seconds === undefined ? await listen(ctx, call, response.taskId()) : undefined;
+    const task = await waitForEnd(http, request, response, seconds, live).catch((error: unknown) => {
+      if (live?.isSending() !== true) throw error;
+      live.abort();
+      return 'disconnected' as const;
+    });
     if (task === 'disconnected') return undefined;
+    if (task === 'another') {
+      live?.close();
+      continue;
+    }
     if (!isTerminal(task.status)) {
       response.isSent();
       await respondAccepted(http, request, task, prefer);
       return undefined;
     }
+    if (live !== undefined) forgetFile(http, task.id);
     if (task.status === 'fail') {
       await forgetResponse(http.database, task.id);
-      throw failureOf(task, call);
+      if (live?.isSending() !== true) throw failureOf(task, call);
+      live.abort();
+      return undefined;
     }
-    if (await response.isOurs()) {
+    if (live?.isSending() === true || (await response.isOurs())) {
       response.isSent();
       return task;
     }
+    live?.close();
   }
+}
+
+/** Listens to the file of a task for as long as the response is open. */
+async function listen({ res }: Request['ctx'], call: MediaCall, taskId: TaskId): Promise<LiveFile | undefined> {
+  const live = await call.listen?.(taskId);
+  if (live === undefined) return undefined;
+  if (res.closed) live.close();
+  else res.once('close', () => live.close());
+  return live;
+}
+
+/** Not awaited: the expiry pass deletes what cannot be deleted now. */
+function forgetFile({ database, logger }: HttpContext, taskId: TaskId): void {
+  forgetPieces(database, taskId).catch((error: unknown) => {
+    logger.debug({ err: error, taskId }, 'deleting the pieces of a file failed');
+  });
 }
 
 /** The response to one request, and the task that it waits for. */
@@ -256,22 +294,54 @@ function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown
   });
 }
 
-/** @param seconds how long the client waits; undefined: until the task has ended. */
+/**
+ * Waits for the end of a task, and begins the response before it if there is a part of the file.
+ *
+ * @param seconds how long the client waits; undefined: until the task has ended.
+ * @returns `another`: the request of an equal client has the file of the task, and the response waits for another task.
+ */
 async function waitForEnd(
   http: HttpContext,
-  { ctx, caller }: Request,
-  taskId: TaskId,
+  request: Request,
+  response: MediaResponse,
   seconds: number | undefined,
-): Promise<TaskDetail | 'disconnected'> {
-  const first = await readTask(http.database, taskId, caller.accountId);
+  live: LiveFile | undefined,
+): Promise<TaskDetail | 'disconnected' | 'another'> {
+  const { ctx, caller } = request;
+  const taskId = response.taskId();
+  const read = () => readTask(http.database, taskId, caller.accountId);
+  const first = await read();
   if (isTerminal(first.status) || seconds === 0) return first;
   // Of the later statuses there is only the last.
-  await waitForStatusChange(http, caller, taskId, 'archiving', seconds ?? LONGEST_WAIT_SECONDS, ctx.res);
+  const ended = waitForStatusChange(http, caller, taskId, 'archiving', seconds ?? LONGEST_WAIT_SECONDS, ctx.res);
+  if (live !== undefined && (await Promise.race([live.hasBegun, ended])) === 'begun') {
+    if (!(await response.isOurs())) return 'another';
+    response.isSent();
+    setMediaHeaders(http, request);
+    live.begin();
+  }
+  await ended;
   if (ctx.res.destroyed) return 'disconnected';
-  const task = await readTask(http.database, taskId, caller.accountId);
-  if (!http.isReady()) ctx.set('Connection', 'close');
-  if (!isTerminal(task.status) && seconds === undefined) throw stopping(taskId);
-  return task;
+  const task = await read();
+  if (!http.isReady() && !ctx.headerSent) ctx.set('Connection', 'close');
+  if (isTerminal(task.status) || seconds !== undefined) return task;
+  // A response that has begun cannot be repeated elsewhere: it goes on for as long as this process does.
+  if (live?.isSending() === true) return untilEnded(ctx, read);
+  throw stopping(taskId);
+}
+
+const READ_INTERVAL_MS = 500;
+
+async function untilEnded(
+  { res }: Request['ctx'],
+  read: () => Promise<TaskDetail>,
+): Promise<TaskDetail | 'disconnected'> {
+  for (;;) {
+    await sleep(READ_INTERVAL_MS);
+    if (res.destroyed) return 'disconnected';
+    const task = await read();
+    if (isTerminal(task.status)) return task;
+  }
 }
 
 /** This process stops: the same request at another one continues to wait for the task. */

@@ -17,7 +17,10 @@ export const SpeechRequestSchema = Type.Object(
     instructions: string(4_096, `How to speak. ${DECLARED}`),
     response_format: string(100, `The format of the file: \`mp3\`, \`opus\`, \`aac\`, \`flac\`, \`wav\`. ${DECLARED}`),
     speed: number(0.25, 4, `The speed, 1 by default. ${DECLARED}`),
-    stream_format: enumOf(['audio'], 'Only `audio`: the response is the file.'),
+    stream_format: enumOf(
+      ['audio', 'sse'],
+      '`audio`, the default: the response is the file. `sse`: it consists of events with the bytes of the file in base64.',
+    ),
   },
   { additionalProperties: false },
 );

@@ -1,0 +1,102 @@
+/**
+ * Pieces of files that are being generated, for the clients that receive them meanwhile: one poller per process, which
+ * runs only while there are readers, as for events (feed.ts).
+ */
+import type { Queryable } from '../../database/database.ts';
+import { backoffMs } from '../../domain/backoff.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { readPieces } from '../record/output-pieces.ts';
+import type { OutputPiece } from '../record/output-pieces.ts';
+
+/** A reader of one task's file. Neither function may throw. */
+export interface PieceReader {
+  /** Takes the next bytes of the file. All are of one attempt. */
+  onBytes(bytes: Buffer): void;
+  /** Whether it takes more now: a client may be slower than the provider. */
+  isWaiting(): boolean;
+}
+
+export interface PieceFeed {
+  /** Reads a task's file from its beginning. @returns a function that ends the reading. */
+  subscribe(taskId: TaskId, reader: PieceReader): () => void;
+}
+
+/** The polling interval in milliseconds, and the longest one while the database is unavailable. */
+const POLL_INTERVAL_MS = 250;
+const MAX_BACKOFF_MS = 4_000;
+
+interface Subscriber {
+  readonly taskId: string;
+  readonly reader: PieceReader;
+  source: string | undefined;
+  position: number;
+}
+
+export function createPieceFeed({
+  database,
+  logger,
+}: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+}): PieceFeed {
+  const byTask = new Map<string, Set<Subscriber>>();
+  let timer: NodeJS.Timeout | undefined;
+  let isPolling = false;
+  let failures = 0;
+
+  const offer = ({ taskId, source, position, bytes }: OutputPiece & { readonly taskId: string }): void => {
+    for (const subscriber of byTask.get(taskId) ?? []) {
+      subscriber.source ??= source;
+      // Pieces follow each other: after a missing one the rest comes from the stored file.
+      if (source !== subscriber.source || position !== subscriber.position) continue;
+      subscriber.position += bytes.length;
+      subscriber.reader.onBytes(bytes);
+    }
+  };
+
+  const poll = async (): Promise<void> => {
+    const waiting = [...byTask.values()].flatMap((each) => [...each]).filter(({ reader }) => reader.isWaiting());
+    if (waiting.length === 0) return;
+    for (const piece of await readPieces(database, waiting)) offer(piece);
+  };
+
+  const tick = async (): Promise<void> => {
+    timer = undefined;
+    isPolling = true;
+    try {
+      await poll();
+      failures = 0;
+    } catch (error) {
+      if (failures === 0) logger.warn({ err: error }, 'reading files while they are generated failed');
+      failures += 1;
+    } finally {
+      isPolling = false;
+    }
+    schedule();
+  };
+
+  const schedule = (): void => {
+    if (isPolling || timer !== undefined || byTask.size === 0) return;
+    timer = setTimeout(() => void tick(), backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures));
+    timer.unref();
+  };
+
+  return {
+    subscribe(taskId, reader) {
+      const subscriber: Subscriber = { taskId, reader, source: undefined, position: 0 };
+      const others = byTask.get(taskId);
+      if (others === undefined) byTask.set(taskId, new Set([subscriber]));
+      else others.add(subscriber);
+      schedule();
+      return () => {
+        const subscribers = byTask.get(taskId);
+        subscribers?.delete(subscriber);
+        if (subscribers?.size === 0) byTask.delete(taskId);
+        if (byTask.size > 0) return;
+        clearTimeout(timer);
+        timer = undefined;
+      };
+    },
+  };
+}
