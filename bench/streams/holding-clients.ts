@@ -1,8 +1,8 @@
 /**
- * Clients that wait, one connection per task: with a live stream, or with a waiting read that is sent again when it
- * is answered. A minimal client, in a process of its own.
+ * Clients that wait, one connection per task: with a live stream, with a waiting read that is sent again when it is
+ * answered, or with a call of a media endpoint, which creates the task. A minimal client, in a process of its own.
  *
- * Usage: holding-clients.ts <stream|wait> <port> <API key> <file with the tasks' ids as a JSON array>
+ * Usage: holding-clients.ts <stream|wait|call> <port> <API key> <file with the tasks' ids, or prompts, as a JSON array>
  */
 import { readFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
@@ -57,6 +57,20 @@ function openWait(taskId: string): Promise<void> {
   });
 }
 
+/** Resolves when the request is sent. Its response comes when the task ends, which it does not while we measure. */
+function openCall(prompt: string): Promise<void> {
+  const body = JSON.stringify({ model: 'bench/swatch', prompt });
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(Number(port), '127.0.0.1', () => {
+      const head = `POST /v1/images/generations HTTP/1.1\r\n${common}Content-Type: application/json\r\n`;
+      socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, () => resolve());
+    });
+    socket.setEncoding('latin1').on('data', fail);
+    socket.on('error', reject);
+    socket.on('close', () => fail('a call was cut'));
+  });
+}
+
 /** The bench ends these processes before the api: until then no connection may close. */
 function fail(what: string): never {
   process.stderr.write(`${what}\n`);
@@ -65,7 +79,7 @@ function fail(what: string): never {
 
 process.once('disconnect', () => process.exit(0));
 process.once('SIGTERM', () => process.exit(0));
-const open = kind === 'stream' ? openStream : openWait;
+const open = { stream: openStream, wait: openWait, call: openCall }[kind ?? ''] ?? fail('unknown kind of client');
 for (let first = 0; first < tasks.length; first += AT_ONCE) {
   await Promise.all(tasks.slice(first, first + AT_ONCE).map(open));
 }
