@@ -68,6 +68,13 @@ describe('admin models try, when nothing is accepted', () => {
 
     assert.match(stderr, new RegExp(`^${HTTP}\\.jobId: jobId gave nothing; expected `, 'm'));
   });
+
+  it('reports an expression that failed once, with its reason, and not as a line of a log as well', async () => {
+    const { stdout, stderr } = await play([response({ id: 'j' })], { http: { ...REFUSING, jobId: '$number(id)' } });
+
+    assert.match(stderr, new RegExp(`^${HTTP}\\.jobId: `, 'm'));
+    assert.doesNotMatch(stdout, /a worker logs: expression/);
+  });
 });
 
 describe('admin models try --expect', () => {
