@@ -19,7 +19,8 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 const FIRST = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
 
-describe('a submit that goes on after its attempt', () => {
+// Most of them only wait for signs of life.
+describe('a submit that goes on after its attempt', { concurrency: true }, () => {
   let room: TaskRoom;
   before(async () => {
     room = await openTaskRoom();
