@@ -67,6 +67,6 @@ describe('the admin token of an installation', () => {
     const { code, stderr } = await runAdminInHost(['accounts', 'list', '--data-dir', directory], {});
 
     assert.equal(code, 1);
-    assert.match(stderr, /^nothing runs on the data folder .*: run npm start first/);
+    assert.match(stderr, /^nothing runs on the data directory .*: run npm start first/);
   });
 });

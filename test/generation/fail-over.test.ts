@@ -261,7 +261,7 @@ describe('a job that failed without a bill', () => {
     await assert.rejects(task.await(1), fails('provider_error'));
   });
 
-  it('does not go back to the failed upstream when the next one refuses', async () => {
+  it('does not go back to the failed upstream when the next one rejects it', async () => {
     const task = await begin('acme/busy', {
       submit: (upstream) =>
         upstream === 'one'
