@@ -28,7 +28,7 @@ export async function heartbeating<T>(
 ): Promise<T> {
   const context = Context.current();
   if (context.info.isLocal) return activity();
-  const { heartbeatDetails } = context.info as { readonly heartbeatDetails?: object };
+  const { heartbeatDetails }: { readonly heartbeatDetails?: object } = context.info;
   // Details attached by an earlier attempt stay until this one has its own: a heartbeat without them would erase them.
   if (heartbeatDetails != null && isLasting(heartbeatDetails)) attached.set(context, heartbeatDetails);
   const beat = (): void => context.heartbeat(attached.get(context));

@@ -5,20 +5,7 @@
  */
 import type { Command } from '@commander-js/extra-typings';
 import { createProgram, runProgram } from './commands/command-line.ts';
-import { DarkroomError } from './domain/darkroom-error.ts';
-
-/**
- * The exit code for an invalid configuration (EX_CONFIG of sysexits.h): a restart would not help (standalone/part.ts).
- */
-const EX_CONFIG = 78;
-
-/**
- * Whether an error is one of ours, whose message says how to resolve it, so that no stack is needed. Any other error is
- * a bug.
- */
-function isExpectedError(error: unknown): error is DarkroomError {
-  return error instanceof DarkroomError && error.kind !== 'internal';
-}
+import { describeFailure } from './commands/describe-failure.ts';
 
 async function main(): Promise<void> {
   const program = createProgram('darkroom')
@@ -74,16 +61,12 @@ function withOwnArguments(command: Command, run: (args: readonly string[]) => Pr
     .action((_options, { args }) => run(args));
 }
 
-/** Describes an error with its stack; errors of native code have none. */
-function describeError(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
-}
-
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`${isExpectedError(error) ? error.message : describeError(error)}\n`);
+  const { message, exitCode } = describeFailure(error);
+  process.stderr.write(`${message}\n`);
   // Setting only the exit code is not enough: resources that a failed start left open would keep the process alive, and
   // it would not be restarted.
-  process.exit(isExpectedError(error) && error.kind === 'configuration_invalid' ? EX_CONFIG : 1);
+  process.exit(exitCode);
 }

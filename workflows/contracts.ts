@@ -71,7 +71,7 @@ export interface SubmitResult {
   readonly finishedFiles?: number;
   /** With `job`: its id, if that is plain enough for a history. */
   readonly jobId?: string;
-  /** Index of the upstream that has the work, in its route's list. */
+  /** Index of the upstream that has the work, in its route's list: `upstreamIndex`, by the name that histories have. */
   readonly place?: number;
   /** With `produced`: the files, if all of them are in the store. */
   readonly files?: readonly StoredFile[];

@@ -133,9 +133,9 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   });
 }
 
-function awaitInput(input: MediaTaskInput, { place = 0 }: SubmitResult): AwaitInput {
+function awaitInput(input: MediaTaskInput, { place: upstreamIndex = 0 }: SubmitResult): AwaitInput {
   const mayFailOver = input.failsOver === true && patched(SUBMITS_AFTER_FAILED_JOB);
-  return mayFailOver ? { ...input, failsOverFrom: place } : input;
+  return mayFailOver ? { ...input, failsOverFrom: upstreamIndex } : input;
 }
 
 /** Without the earlier run, whose work has been taken over by now: it may be the job that failed. */

@@ -33,7 +33,7 @@ export async function bookOperatorCost(
   task: { readonly taskId: string; readonly model: string; readonly reason: FailureReason },
   atMostMicroUsd: bigint,
 ): Promise<void> {
-  if (!(BORNE_REASONS as readonly FailureReason[]).includes(task.reason)) return;
+  if (!BORNE_REASONS.some((reason) => reason === task.reason)) return;
   await transaction.query(insertCost, [task.taskId, task.model, task.reason, atMostMicroUsd, EMBEDDED_PROTOCOL]);
 }
 

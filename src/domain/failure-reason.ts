@@ -102,5 +102,5 @@ export function failureFace(reason: FailureReason): FailureFace {
 
 /** Whether a string (a failure's type or a stored value) is a reason of the list. */
 export function isFailureReason(text: unknown): text is FailureReason {
-  return typeof text === 'string' && (FAILURE_REASONS as readonly string[]).includes(text);
+  return typeof text === 'string' && FAILURE_REASONS.some((reason) => reason === text);
 }

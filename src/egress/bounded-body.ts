@@ -3,6 +3,7 @@
  * guarded client and the providers' own downloads have in common, whichever made the connection.
  */
 import { Readable } from 'node:stream';
+import { abortReason } from '../domain/abort-reason.ts';
 import { EgressError } from './egress-error.ts';
 import type { Deadline } from './exchange.ts';
 import { createPaceKeeper } from './pace.ts';
@@ -49,7 +50,7 @@ export function boundedBody(
   // The reader sees a failure; before there is a reader, it must not end the process.
   body.on('error', () => undefined);
   const abort = (): void => {
-    body.destroy(deadline.signal.reason as Error);
+    body.destroy(abortReason(deadline.signal));
   };
   deadline.signal.addEventListener('abort', abort, { once: true });
   body.once('close', () => {

@@ -141,7 +141,7 @@ async function archiveProduced(
   });
 }
 
-/** @throws {GenerationFailure} none of the outputs is what the model is for: a placeholder, or a picture of an error. */
+/** @throws {GenerationFailure} none of the outputs is what the model is for: a placeholder, or an image of an error. */
 async function assertRequestedType(
   { definitions, logger }: GenerationContext,
   task: WorkingTask,

@@ -11,7 +11,7 @@ import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** Where the task has a slot, or is in the queue: by upstream, whether it has the slot. */
-export type Places = Map<string, boolean>;
+export type Positions = Map<string, boolean>;
 
 /**
  * The maximum number of queues that a task joins, each of which costs a transaction. Tasks choose them at random, so the
@@ -31,13 +31,13 @@ interface Member extends PoolMember {
 }
 
 /**
- * @param places of the task at all members; changed here.
+ * @param positions of the task at all members; changed here.
  * @param obstacles receives why members did not accept the task. The last one may end the search.
  */
 export async function submitToGroup(
   attempt: SubmitAttempt,
   group: readonly TaskRoute[],
-  places: Places,
+  positions: Positions,
   obstacles: Obstacle[],
 ): Promise<GroupAnswer> {
   const { context, task } = attempt;
@@ -45,23 +45,23 @@ export async function submitToGroup(
   let waitedMs = 0;
 
   /** One slot is enough: the others wait for the task, which is here now. */
-  const leaveAllBut = async (stays: TaskRoute): Promise<void> => {
+  const releaseOthers = async (stays: TaskRoute): Promise<void> => {
     for (const { upstreamName, gated } of group) {
-      if (upstreamName === stays.upstreamName || gated === undefined || !places.has(upstreamName)) continue;
+      if (upstreamName === stays.upstreamName || gated === undefined || !positions.has(upstreamName)) continue;
       await gate.release(gated, task.id);
-      places.delete(upstreamName);
+      positions.delete(upstreamName);
     }
   };
   /** @returns undefined: it is at its limit. */
   const tryMember = async (route: TaskRoute, joins: boolean): Promise<GroupAnswer | undefined> => {
-    const answer = await submitToUpstream(attempt, route, { joins, onEntered: () => leaveAllBut(route) });
+    const answer = await submitToUpstream(attempt, route, { joins, onEntered: () => releaseOthers(route) });
     if ('result' in answer) return { kind: 'taken', result: answer.result, route };
     if (answer.kind === 'full') {
       waitedMs = Math.max(waitedMs, answer.waitedMs);
       return undefined;
     }
     // What it has at a member that accepts nothing for now is another task's.
-    if (places.delete(route.upstreamName) && route.gated !== undefined) await gate.release(route.gated, task.id);
+    if (positions.delete(route.upstreamName) && route.gated !== undefined) await gate.release(route.gated, task.id);
     obstacles.push(answer);
     return { kind: 'rejected' };
   };
@@ -72,7 +72,7 @@ export async function submitToGroup(
     for (const member of chosen) {
       const answer = await tryMember(member.route, true);
       if (answer !== undefined) return { member, answer };
-      places.set(member.name, false);
+      positions.set(member.name, false);
     }
     return undefined;
   };
@@ -83,7 +83,7 @@ export async function submitToGroup(
     return { route, name, concurrency: gated?.concurrency, weight: balance === 'ordered' ? 1 : weight };
   });
   const { candidates, full } = await gate.sort(members, task.id, group[0]?.balance ?? 'ordered');
-  const hasSlot = ({ name }: Member): boolean => places.get(name) === true;
+  const hasSlot = ({ name }: Member): boolean => positions.get(name) === true;
   const own = members.filter(hasSlot);
   const queues: Member[] = full.filter((member) => !hasSlot(member));
   for (const member of [...own, ...candidates.filter((each) => !hasSlot(each))]) {
@@ -94,7 +94,7 @@ export async function submitToGroup(
 
   // Who joins a queue may be admitted at once and then rejected, having left the other queues.
   while (queues.length > 0) {
-    const chosen = chooseQueues(queues, places);
+    const chosen = chooseQueues(queues, positions);
     const rejected = await joinQueues(chosen);
     if (rejected === undefined) return { kind: 'queued', members: chosen.map(({ route }) => route), waitedMs };
     if (rejected.answer.kind === 'taken' || isOver()) return rejected.answer;
@@ -104,9 +104,9 @@ export async function submitToGroup(
 }
 
 /** Those in which the task is already come first. */
-function chooseQueues(queues: readonly Member[], places: Places): readonly Member[] {
+function chooseQueues(queues: readonly Member[], positions: Positions): readonly Member[] {
   return queues
-    .map((member) => ({ member, lot: places.has(member.name) ? -1 : Math.random() }))
+    .map((member) => ({ member, lot: positions.has(member.name) ? -1 : Math.random() }))
     .toSorted((a, b) => a.lot - b.lot)
     .slice(0, MAX_QUEUES)
     .map(({ member }) => member);

@@ -12,7 +12,7 @@ import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import { submitToUpstream } from './submit-to-upstream.ts';
 import { submitToGroup } from './submit-to-group.ts';
-import type { Places } from './submit-to-group.ts';
+import type { Positions } from './submit-to-group.ts';
 import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
 import { groupsOf } from './upstream-groups.ts';
@@ -49,23 +49,23 @@ export async function submitWithFallback(attempt: SubmitAttempt): Promise<Submit
     triedIndex === undefined ? !failedIndices.has(upstreamIndex) : upstreamIndex === triedIndex,
   );
   const groups = groupsOf(candidates);
-  const places = await readPlaces(attempt);
+  const positions = await readPositions(attempt);
   try {
-    const { result, stays } = await search(attempt, groups, places);
-    await releaseSlots(attempt, places, stays);
+    const { result, stays } = await search(attempt, groups, positions);
+    await releaseSlots(attempt, positions, stays);
     return result;
   } catch (error) {
     // After a retryable failure the next attempt finds the slots that this one had.
-    if (error instanceof GenerationFailure && error.isPermanent) await releaseSlots(attempt, places);
+    if (error instanceof GenerationFailure && error.isPermanent) await releaseSlots(attempt, positions);
     throw error;
   }
 }
 
 /** Only where the route has a pool: of its many members, the task has a slot or a position at few. */
-async function readPlaces({ context, routes, task }: SubmitAttempt): Promise<Places | undefined> {
+async function readPositions({ context, routes, task }: SubmitAttempt): Promise<Positions | undefined> {
   if (groupsOf(routes).every(({ length }) => length === 1)) return undefined;
   const gated = routes.flatMap((route) => route.gated ?? []);
-  return context.upstreams.gate.placesOf(task.id, gated);
+  return context.upstreams.gate.positionsOf(task.id, gated);
 }
 
 /** Where a search ends. */
@@ -78,15 +78,15 @@ interface Found {
 async function search(
   attempt: SubmitAttempt,
   groups: readonly (readonly TaskRoute[])[],
-  places: Places | undefined,
+  positions: Positions | undefined,
 ): Promise<Found> {
   const { context, triedIndex, task, mayWait } = attempt;
   const obstacles: Obstacle[] = [];
   for (const group of groups) {
     const [route] = group;
     if (route === undefined) continue;
-    if (group.length > 1 && places !== undefined) {
-      const answer = await submitToGroup(attempt, group, places, obstacles);
+    if (group.length > 1 && positions !== undefined) {
+      const answer = await submitToGroup(attempt, group, positions, obstacles);
       if (answer.kind === 'taken') return { result: answer.result, stays: [answer.route] };
       if (answer.kind === 'queued') {
         const { members, waitedMs } = answer;
@@ -115,16 +115,16 @@ async function search(
 /**
  * Releases the slots that the task holds, or waits for, at upstreams with a concurrency limit.
  *
- * @param places undefined: it may have one at any of them.
+ * @param positions undefined: it may have one at any of them.
  * @param stays the upstreams where the task stays.
  */
 async function releaseSlots(
   { context, routes, task }: SubmitAttempt,
-  places: Places | undefined,
+  positions: Positions | undefined,
   stays: readonly TaskRoute[] = [],
 ): Promise<void> {
   for (const { upstreamIndex, upstreamName, gated } of routes) {
-    if (gated === undefined || places?.has(upstreamName) === false) continue;
+    if (gated === undefined || positions?.has(upstreamName) === false) continue;
     const isStaying = stays.some((route) => route.upstreamIndex === upstreamIndex);
     if (!isStaying) await context.upstreams.gate.release(gated, task.id);
   }

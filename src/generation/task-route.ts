@@ -86,7 +86,7 @@ export async function routeAt(
   const route = (await routesOf(context, task)).find((each) => each.upstreamIndex === upstreamIndex);
   if (route === undefined) {
     context.logger.error(
-      { taskId: task.id, model: task.model, place: upstreamIndex },
+      { taskId: task.id, model: task.model, upstreamIndex },
       'this release knows no protocol of the upstream',
     );
     throw permanentFailure('model_unavailable');

@@ -339,6 +339,7 @@ export function createTenantShares(options: TenantShareOptions): TenantShares {
         admitWaiters();
         reject(error);
       };
+      // Registered at the signal, so that there is one; whoever aborts it gives it an error.
       const abort = (): void => stopWaiting(signal?.reason as Error);
       const fail = (by: ExhaustedBy): void => stopWaiting(rejection(by));
       let isAdmitted = false;

@@ -86,7 +86,7 @@ export interface WorkerDependencies {
 export async function startWorker(dependencies: WorkerDependencies): Promise<RunningWorker> {
   const { config, logger } = dependencies.activityContext;
   const stale = await removeStaleScratch(config.worker.scratchDir);
-  if (stale > 0) logger.info({ folders: stale }, 'removed scratch files of workers that were killed');
+  if (stale > 0) logger.info({ directories: stale }, 'removed scratch files of workers that were killed');
   const [stopping, ending] = [new AbortController(), new AbortController()];
   const activityContext = { ...dependencies.activityContext, stopping: stopping.signal, ending: ending.signal };
   const { counted: activities, count } = countActivities(createActivities(activityContext));

@@ -120,7 +120,15 @@ const ANNOTATIONS = ['x-clamped'];
 const instances = { first: newInstance(false), all: newInstance(true) };
 
 function newInstance(allErrors: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, ownProperties: true, verbose: true, allErrors });
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    ownProperties: true,
+    verbose: true,
+    allErrors,
+    // Its optimizer takes a third of the time that compiling takes; V8 optimizes the same code as well (measured).
+    code: { optimize: false },
+  });
   for (const annotation of ANNOTATIONS) ajv.addKeyword(annotation);
   return ajv;
 }

@@ -2,6 +2,7 @@
  * `npm start`: runs a whole installation on this machine until it is stopped or cannot continue.
  */
 import { parseArgs } from 'node:util';
+import { abortReason } from '../domain/abort-reason.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { ConfigurationError } from '../config/environment.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
@@ -139,7 +140,7 @@ async function runOn(
 /** Rejects with the signal's reason once it is aborted. */
 async function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    signal.addEventListener('abort', () => reject(abortReason(signal)), { once: true });
   });
 }
 

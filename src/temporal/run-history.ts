@@ -158,9 +158,9 @@ function sentBeforeLoss(events: readonly HistoryEvent[], names: ReadonlyMap<stri
   return undefined;
 }
 
-function jobOf({ kind, jobId, place }: Fields): UpstreamJob | undefined {
+function jobOf({ kind, jobId, place: upstreamIndex }: Fields): UpstreamJob | undefined {
   const id = textOf(jobId);
-  return kind !== 'job' || id === undefined ? undefined : { jobId: id, upstreamIndex: numberOf(place) ?? 0 };
+  return kind !== 'job' || id === undefined ? undefined : { jobId: id, upstreamIndex: numberOf(upstreamIndex) ?? 0 };
 }
 
 function filesOf(answer: Fields | undefined): readonly StoredFile[] | undefined {

@@ -21,7 +21,7 @@ import {
   listQueuesOf,
   lockUpstream,
   pruneQueue,
-  readPlaces,
+  readPositions,
 } from './queue.ts';
 import type { Admission } from './queue.ts';
 import { releaseSlot, sweepSlots, acquireSlot } from './slots.ts';
@@ -78,7 +78,7 @@ export interface UpstreamGate {
    *
    * @throws {DatabaseUnavailableError} nothing is known: try again.
    */
-  placesOf(taskId: TaskId, upstreams: readonly GatedUpstream[]): Promise<Map<string, boolean>>;
+  positionsOf(taskId: TaskId, upstreams: readonly GatedUpstream[]): Promise<Map<string, boolean>>;
   /**
    * Requests entry: takes a slot if there is a cap, or joins the queue. A task that was admitted, or is in the queue,
    * and does not leave a job there must be released. A task that has a slot keeps it while the upstream is closed.
@@ -253,8 +253,8 @@ export function createUpstreamGate({
   return {
     release,
     sort: (members, taskId, balance) => balancer.sort(members, taskId, balance),
-    placesOf: (taskId, upstreams) =>
-      readPlaces(
+    positionsOf: (taskId, upstreams) =>
+      readPositions(
         database,
         taskId,
         upstreams.map(({ name }) => name),

@@ -4,6 +4,7 @@
  * the number of waiting tasks.
  */
 import type { Queryable } from '../database/database.ts';
+import { abortReason } from '../domain/abort-reason.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { readProviderHooks } from './provider-hooks.ts';
@@ -83,7 +84,7 @@ export function createHookFeed({
 
     wait: (taskId, seen, waitMs, signal) =>
       new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason as Error);
+        if (signal.aborted) return reject(abortReason(signal));
         const others = waiters.get(taskId) ?? new Set<Waiter>();
         const end = (settle: () => void): void => {
           clearTimeout(alarm);
@@ -93,7 +94,7 @@ export function createHookFeed({
           settle();
         };
         const waiter: Waiter = { seen, wake: (received) => end(() => resolve(received)) };
-        const onAbort = (): void => end(() => reject(signal.reason as Error));
+        const onAbort = (): void => end(() => reject(abortReason(signal)));
         const alarm = setTimeout(() => end(() => resolve(seen)), waitMs);
         signal.addEventListener('abort', onAbort);
         others.add(waiter);

@@ -129,20 +129,20 @@ export async function admitWaiting(transaction: Queryable, upstream: string): Pr
   return admissions;
 }
 
-const selectPlaces: Statement = {
-  name: 'select_upstream_places',
+const selectPositions: Statement = {
+  name: 'select_upstream_positions',
   text: `SELECT upstream, true AS "hasSlot" FROM upstream_slots WHERE upstream = ANY($2) AND task_id = $1
           UNION ALL
          SELECT upstream, false FROM upstream_waits WHERE upstream = ANY($2) AND task_id = $1`,
 };
 
 /** Where a task has a slot, or waits for one: by upstream, whether it has the slot. */
-export async function readPlaces(
+export async function readPositions(
   database: Queryable,
   taskId: TaskId,
   upstreams: readonly string[],
 ): Promise<Map<string, boolean>> {
-  const rows = await database.query<{ upstream: string; hasSlot: boolean }>(selectPlaces, [taskId, upstreams]);
+  const rows = await database.query<{ upstream: string; hasSlot: boolean }>(selectPositions, [taskId, upstreams]);
   return new Map(rows.map(({ upstream, hasSlot }) => [upstream, hasSlot]));
 }
 

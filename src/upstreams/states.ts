@@ -1,22 +1,17 @@
 /**
  * What PostgreSQL stores about an upstream for all workers: a pause that it requested, or that its credential needs; the
- * circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one small statement that uses the database's clock. How often they
- * run is in gate.ts.
+ * circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one small
+ * statement that uses the database's clock. How often they run is in gate.ts.
  *
- * The circuit breaker: five failures in a row within a minute open it for 30 s. Then one task may try, and the others
- * wait for its result; success closes the circuit breaker, failure opens it again.
+ * The circuit breaker's transitions are those of circuit-breaker.ts in SQL: a function outside the database would need a
+ * lock, a read and a write for each failure.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import type { UpstreamCooldown } from '../telemetry/metrics-service.ts';
 import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
 
-const { failuresToOpen, failureWindowSeconds, openSeconds } = CIRCUIT_BREAKER;
-/**
- * How many seconds a task that probes an upstream has before another one may probe it. Connecting alone can take 10 s,
- * and an image takes half a minute.
- */
-const PROBE_SECONDS = 60;
+const { failuresToOpen, failureWindowSeconds, openSeconds, probeSeconds } = CIRCUIT_BREAKER;
 
 /** The state of an upstream. Times are milliseconds from now; 0: over, or never was. */
 export interface UpstreamState {
@@ -165,7 +160,7 @@ export async function forgetUpstreamFailures(database: Queryable, upstream: stri
 
 const claimProbe: Statement = {
   name: 'claim_upstream_probe',
-  text: `UPDATE upstream_states SET open_until = now() + make_interval(secs => ${PROBE_SECONDS})
+  text: `UPDATE upstream_states SET open_until = now() + make_interval(secs => ${probeSeconds})
           WHERE upstream = $1 AND open_until <= now() RETURNING upstream`,
 };
 

@@ -45,7 +45,7 @@ const PROVIDER = {
   checkedAt: '2026-11-27',
   upstream: { protocol: 'http', baseUrl: 'https://api.acme.example/v1', concurrency: 4, http: HTTP },
 };
-const UPSTREAM = { provider: 'acme', model: 'pictures', http: { submit: { body: "{ 'text': prompt }" } } };
+const UPSTREAM = { provider: 'acme', model: 'posters', http: { submit: { body: "{ 'text': prompt }" } } };
 
 async function putProvider(content: unknown = PROVIDER, name = 'acme'): Promise<void> {
   await mkdir(path.join(directory, 'providers', name), { recursive: true });
@@ -54,10 +54,10 @@ async function putProvider(content: unknown = PROVIDER, name = 'acme'): Promise<
 
 async function putModel(
   changes: object = { routes: { default: { upstreams: [UPSTREAM] } } },
-  file = 'providers/acme/pictures.json',
+  file = 'providers/acme/posters.json',
 ): Promise<void> {
   await mkdir(path.dirname(path.join(directory, file)), { recursive: true });
-  await writeFile(path.join(directory, file), JSON.stringify({ ...definition({ name: 'pictures' }), ...changes }));
+  await writeFile(path.join(directory, file), JSON.stringify({ ...definition({ name: 'posters' }), ...changes }));
 }
 
 async function read() {
@@ -127,7 +127,7 @@ describe('a provider file', () => {
       baseUrl: 'https://api.acme.example/v1',
       concurrency: 2,
       provider: 'acme',
-      model: 'pictures',
+      model: 'posters',
       http: {
         ...HTTP,
         headers: { 'X-Version': '1' },
@@ -148,7 +148,7 @@ describe('a provider file', () => {
     const { definitions, problems } = await read();
 
     assert.deepEqual(problems, []);
-    assert.deepEqual(definitions.map(({ name }) => name).sort(), ['pictures', 'words']);
+    assert.deepEqual(definitions.map(({ name }) => name).sort(), ['posters', 'words']);
   });
 
   const rejected: readonly (readonly [string, object, string])[] = [
@@ -237,7 +237,7 @@ describe('a provider file', () => {
         .flatMap(({ file, problem }) => (path.basename(file) === name ? (problem.split(': ')[0] ?? '') : []))
         .toSorted((one, other) => one.localeCompare(other));
     assert.deepEqual(of('provider.json'), ['upstream.http.headers.accept', 'upstream.http.poll.state']);
-    assert.deepEqual(of('pictures.json'), [
+    assert.deepEqual(of('posters.json'), [
       'routes.default.upstreams.1.http.auth.name',
       'routes.default.upstreams.1.http.headers.cookie',
       'routes.default.upstreams.1.http.jobId',
@@ -259,7 +259,7 @@ describe('a provider file', () => {
 
   it('leaves the form of the merged model to the check of the model', async () => {
     await putProvider();
-    await putModel({ routes: { default: { upstreams: [{ provider: 'acme', model: 'pictures' }] } } });
+    await putModel({ routes: { default: { upstreams: [{ provider: 'acme', model: 'posters' }] } } });
 
     assert.deepEqual((await read()).problems, ['routes.default.upstreams.0.http.submit: it needs either body or form']);
   });
@@ -275,17 +275,17 @@ describe('a model of a provider', () => {
     assert.equal(live.providers()[0]?.missing, 'credential');
     assert.deepEqual(
       live.providers()[0]?.models.map(({ name, modality }) => [name, modality]),
-      [['pictures', 'image']],
+      [['posters', 'image']],
     );
 
     settings.set({ credentials: ['acme'] });
-    await waitFor('it is offered', () => names(live).includes('pictures'));
-    assert.equal(firstUpstream(live.resolve('pictures', undefined).definition)['secret'], 'acme');
+    await waitFor('it is offered', () => names(live).includes('posters'));
+    assert.equal(firstUpstream(live.resolve('posters', undefined).definition)['secret'], 'acme');
     assert.equal(live.providers()[0]?.missing, undefined);
 
     settings.set({});
-    await waitFor('it is withdrawn', () => !names(live).includes('pictures'));
-    assert.throws(() => live.resolve('pictures', undefined), ModelUnavailableError);
+    await waitFor('it is withdrawn', () => !names(live).includes('posters'));
+    assert.throws(() => live.resolve('posters', undefined), ModelUnavailableError);
   });
 
   it('loses only the routes without a credential, and no route stands in for another', async () => {
@@ -302,8 +302,8 @@ describe('a model of a provider', () => {
     settings.set({ credentials: ['other'] });
     const live = await open(settings);
 
-    assert.throws(() => live.resolve('pictures', undefined), UnknownRouteError);
-    const { definition: offered } = live.resolve('pictures', 'both');
+    assert.throws(() => live.resolve('posters', undefined), UnknownRouteError);
+    const { definition: offered } = live.resolve('posters', 'both');
     assert.deepEqual(Object.keys(offered.routes), ['other', 'both']);
     assert.deepEqual(
       offered.routes['both']?.upstreams.map(({ provider }) => provider),
@@ -311,8 +311,8 @@ describe('a model of a provider', () => {
     );
 
     settings.set({ credentials: ['other', 'acme'] });
-    await waitFor('all are there', () => Object.keys(live.resolve('pictures', 'both').definition.routes).length === 3);
-    assert.equal(live.resolve('pictures', undefined).route, 'default');
+    await waitFor('all are there', () => Object.keys(live.resolve('posters', 'both').definition.routes).length === 3);
+    assert.equal(live.resolve('posters', undefined).route, 'default');
   });
 
   it('goes to the configured URL', async () => {
@@ -322,7 +322,7 @@ describe('a model of a provider', () => {
     settings.set({ credentials: ['acme'], baseUrls: { acme: 'http://10.0.0.7:8080' } });
     const live = await open(settings);
 
-    const upstream = firstUpstream(live.resolve('pictures', undefined).definition);
+    const upstream = firstUpstream(live.resolve('posters', undefined).definition);
 
     assert.equal(upstream['baseUrl'], 'http://10.0.0.7:8080');
     assert.equal(upstream['secret'], 'acme');
@@ -336,12 +336,12 @@ describe('a model of a provider', () => {
     assert.equal(live.providers()[0]?.missing, 'base_url');
 
     settings.set({ baseUrls: { acme: 'http://10.0.0.7:8188' } });
-    await waitFor('it is offered', () => names(live).includes('pictures'));
-    assert.equal(firstUpstream(live.resolve('pictures', undefined).definition)['secret'], undefined);
+    await waitFor('it is offered', () => names(live).includes('posters'));
+    assert.equal(firstUpstream(live.resolve('posters', undefined).definition)['secret'], undefined);
 
     settings.set({ credentials: ['acme'], baseUrls: { acme: 'http://10.0.0.7:8188' } });
     await waitFor('it uses the credential', () => {
-      return firstUpstream(live.resolve('pictures', undefined).definition)['secret'] === 'acme';
+      return firstUpstream(live.resolve('posters', undefined).definition)['secret'] === 'acme';
     });
   });
 
@@ -351,18 +351,18 @@ describe('a model of a provider', () => {
     const settings = settingsOf();
     settings.set({ credentials: ['acme'] });
     const live = await open(settings);
-    const { hash } = live.resolve('pictures', undefined);
+    const { hash } = live.resolve('posters', undefined);
 
     await putProvider({ ...PROVIDER, title: 7 });
     await waitFor('it is rejected', () => live.state().rejected !== undefined);
-    assert.equal(live.resolve('pictures', undefined).hash, hash);
+    assert.equal(live.resolve('posters', undefined).hash, hash);
 
     await putProvider({ ...PROVIDER, upstream: { ...PROVIDER.upstream, concurrency: 9 } });
     await waitFor(
       'it is adopted',
-      () => live.state().rejected === undefined && live.resolve('pictures', undefined).hash !== hash,
+      () => live.state().rejected === undefined && live.resolve('posters', undefined).hash !== hash,
     );
-    assert.equal(firstUpstream(live.resolve('pictures', undefined).definition)['concurrency'], 9);
+    assert.equal(firstUpstream(live.resolve('posters', undefined).definition)['concurrency'], 9);
   });
 
   it('appears with a provider that is added while the process runs', async () => {
@@ -373,7 +373,7 @@ describe('a model of a provider', () => {
     await putProvider();
     await putModel();
 
-    await waitFor('it is offered', () => names(live).includes('pictures'));
+    await waitFor('it is offered', () => names(live).includes('posters'));
   });
 });
 

@@ -213,7 +213,7 @@ describe('the command line', () => {
 
   it('cancels the other tasks when one of several cannot be cancelled', async () => {
     const over = await made('darkroom/scene', { prompt: 'over' });
-    const { body } = await account.client.create({ model: 'darkroom/clip', input: { prompt: 'a long film' } });
+    const { body } = await account.client.create({ model: 'darkroom/clip', input: { prompt: 'a long video' } });
     const { taskId } = body.data;
 
     const { code, stdout, stderr } = await cli(['cancel', 'tk-svc-none', over.taskId, taskId]);

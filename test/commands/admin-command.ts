@@ -1,5 +1,7 @@
-/** Runs `admin` as an operator does: the real program in a process of its own, on the database of a test. */
-import { spawn } from 'node:child_process';
+/** Runs `admin` as an operator does, on the database of a test: in a process of its own, or in one for many commands. */
+import { fork, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { packageModule } from '../../src/config/package-root.ts';
 import { builtProgram } from '../support/built-program.ts';
 
 export const ENCRYPTION_KEY = 'an encryption key of at least 32 characters';
@@ -10,13 +12,26 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** @param environment all that the process gets in addition to PATH and HOME. */
-export function runAdminCommand(
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<CommandResult> {
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What admin-host.ts is asked to run. */
+export interface AdminRequest {
+  readonly id: number;
+  readonly args: readonly string[];
+  readonly environment: Environment;
+}
+
+interface AdminReply {
+  readonly id: number;
+  readonly result: CommandResult;
+}
+
+const inherited = () => ({ PATH: process.env['PATH'], HOME: process.env['HOME'] });
+
+/** Runs the real program. @param environment all that the process gets in addition to PATH and HOME. */
+export function runAdminCommand(args: readonly string[], environment: Environment): Promise<CommandResult> {
   const child = spawn(process.execPath, [...builtProgram(), 'admin', ...args], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    env: { ...inherited(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
   });
@@ -30,5 +45,49 @@ export function runAdminCommand(
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+let host: ChildProcess | undefined;
+let lastId = 0;
+const waiting = new Map<number, { resolve(result: CommandResult): void; reject(error: Error): void }>();
+
+/** Started with the first command; ends with this process, which it does not keep alive. */
+function startHost(): ChildProcess {
+  const child = fork(packageModule('test/commands/admin-host.ts'), {
+    env: inherited(),
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: builtProgram().slice(0, 1),
+  });
+  child.on('message', ({ id, result }: AdminReply) => {
+    waiting.get(id)?.resolve(result);
+    waiting.delete(id);
+    if (waiting.size === 0) child.channel?.unref();
+  });
+  child.once('close', (code, signal) => {
+    host = undefined;
+    for (const { reject } of waiting.values()) reject(new Error(`the admin host ended (${signal ?? code})`));
+    waiting.clear();
+  });
+  child.unref();
+  return child;
+}
+
+/**
+ * The same in a process that runs all such commands of a test file, one after the other: for tests of what a command
+ * does and prints. How a process starts, is interrupted and ends is tested with `runAdminCommand`.
+ */
+export function runAdminInHost(args: readonly string[], environment: Environment): Promise<CommandResult> {
+  host ??= startHost();
+  const child = host;
+  const id = ++lastId;
+  return new Promise((resolve, reject) => {
+    waiting.set(id, { resolve, reject });
+    child.channel?.ref();
+    child.send({ id, args, environment: { ...inherited(), ...environment } } satisfies AdminRequest, (error) => {
+      if (error === null) return;
+      waiting.delete(id);
+      reject(error);
+    });
   });
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { removeInstance, writeInstance } from '../../src/standalone/instance.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
-import { runAdminCommand } from './admin-command.ts';
+import { runAdminInHost } from './admin-command.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -31,11 +31,11 @@ describe('the admin token of an installation', () => {
   it('is printed from its data directory, whether it runs or not, and alone', async () => {
     const { adminToken } = await readOrCreateSecrets(directory, false);
 
-    const stopped = await runAdminCommand(['admin-token', 'show', '--json', '--data-dir', directory], {});
+    const stopped = await runAdminInHost(['admin-token', 'show', '--json', '--data-dir', directory], {});
     assert.deepEqual(JSON.parse(stopped.stdout), { token: adminToken });
 
     await publish({ ADMIN_TOKEN: adminToken });
-    const running = await runAdminCommand(['admin-token', 'show', '--json'], { DATA_DIR: directory });
+    const running = await runAdminInHost(['admin-token', 'show', '--json'], { DATA_DIR: directory });
     assert.deepEqual(JSON.parse(running.stdout), { url: 'http://127.0.0.1:2/admin', token: adminToken });
     await removeInstance(directory);
   });
@@ -46,7 +46,7 @@ describe('the admin token of an installation', () => {
     await writeFile(file, `${'own '.replace(' ', '-').repeat(10)}\n`);
     await publish({ ADMIN_TOKEN_FILE: file });
 
-    const { stdout } = await runAdminCommand(['admin-token', 'show'], { DATA_DIR: directory });
+    const { stdout } = await runAdminInHost(['admin-token', 'show'], { DATA_DIR: directory });
 
     assert.match(stdout, /^url +http:\/\/127\.0\.0\.1:2\/admin\ntoken +(own-){10}\n$/);
     await removeInstance(directory);
@@ -56,7 +56,7 @@ describe('the admin token of an installation', () => {
     const empty = path.join(directory, 'empty');
     await mkdir(empty);
 
-    const { code, stderr, stdout } = await runAdminCommand(['admin-token', 'show', '--data-dir', empty], {});
+    const { code, stderr, stdout } = await runAdminInHost(['admin-token', 'show', '--data-dir', empty], {});
 
     assert.equal(code, 1);
     assert.equal(stdout, '');
@@ -64,9 +64,9 @@ describe('the admin token of an installation', () => {
   });
 
   it('is the only output of admin that needs no database', async () => {
-    const { code, stderr } = await runAdminCommand(['accounts', 'list', '--data-dir', directory], {});
+    const { code, stderr } = await runAdminInHost(['accounts', 'list', '--data-dir', directory], {});
 
     assert.equal(code, 1);
-    assert.match(stderr, /^nothing runs on the data folder .*: run npm start first/);
+    assert.match(stderr, /^nothing runs on the data directory .*: run npm start first/);
   });
 });

@@ -17,7 +17,7 @@ import { pauseUpstream } from '../../src/upstreams/states.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
+import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
 import type { CommandResult } from './admin-command.ts';
 
 type Printed = Record<string, unknown>;
@@ -30,7 +30,7 @@ before(async () => {
 after(() => room.close());
 
 function run(...args: string[]): Promise<CommandResult> {
-  return runAdminCommand(args, { DATABASE_URL: room.url, ENCRYPTION_KEY });
+  return runAdminInHost(args, { DATABASE_URL: room.url, ENCRYPTION_KEY });
 }
 
 /** Runs a command that must succeed. @returns its output, parsed as JSON. */
@@ -134,7 +134,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
   });
 
   it('creates no account when no key can encrypt its signing secret, and names the missing key', async () => {
-    const { code, stderr } = await runAdminCommand(['accounts', 'create', '--name', 'unsigned'], {
+    const { code, stderr } = await runAdminInHost(['accounts', 'create', '--name', 'unsigned'], {
       DATABASE_URL: room.url,
     });
 
@@ -165,7 +165,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
       environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
     });
 
-    const { stderr } = await runAdminCommand(['accounts', 'create', '--name', 'empty', '--data-dir', directory], {});
+    const { stderr } = await runAdminInHost(['accounts', 'create', '--name', 'empty', '--data-dir', directory], {});
 
     assert.match(stderr, /until npm run admin -- --data-dir '.*' accounts top-up acc_\w+ --usd 10\n/);
     assert.ok(stderr.includes(`--data-dir '${directory}'`), stderr);

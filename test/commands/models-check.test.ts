@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { definition } from '../catalogue/definitions.ts';
-import { runAdminCommand } from './admin-command.ts';
+import { runAdminInHost } from './admin-command.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -23,7 +23,7 @@ interface Checked {
 }
 
 async function check(where: string): Promise<{ readonly code: number | null; stderr: string; report: Checked }> {
-  const { code, stdout, stderr } = await runAdminCommand(['models', 'check', where, '--json'], {});
+  const { code, stdout, stderr } = await runAdminInHost(['models', 'check', where, '--json'], {});
   return { code, stderr, report: JSON.parse(stdout) as Checked };
 }
 

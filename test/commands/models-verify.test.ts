@@ -15,7 +15,7 @@ import type { Answers, Recorded, Recorder } from '../providers/http/recorder.ts'
 import { builtProgram } from '../support/built-program.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
+import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
 
 const SECRET = 'the-secret-of-acme';
 const KEY = { UPSTREAM_ACME_KEY: SECRET };
@@ -86,7 +86,7 @@ interface Report {
 }
 
 async function verify(args: readonly string[], extra?: Readonly<Record<string, string>>) {
-  const { code, stdout, stderr } = await runAdminCommand(['models', 'verify', ...args, '--json'], environment(extra));
+  const { code, stdout, stderr } = await runAdminInHost(['models', 'verify', ...args, '--json'], environment(extra));
   assert.ok(!`${stdout}${stderr}`.includes(SECRET));
   return { code, stderr, report: (stdout === '' ? {} : JSON.parse(stdout)) as Partial<Report> };
 }
@@ -95,7 +95,7 @@ const live = (...args: readonly string[]) => verify(['acme', '--live', '--yes', 
 
 /** What `admin models providers` says of a model of the provider. */
 async function liveOf(model: string): Promise<string | undefined> {
-  const { stdout, stderr } = await runAdminCommand(['models', 'providers', '--json'], environment());
+  const { stdout, stderr } = await runAdminInHost(['models', 'providers', '--json'], environment());
   assert.notEqual(stdout, '', stderr);
   const listed = JSON.parse(stdout) as readonly {
     readonly provider: string;

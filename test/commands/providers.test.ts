@@ -9,7 +9,7 @@ import { ownerOf, readStoredSettings } from '../../src/accounts/stored-upstream-
 import { writeInstance } from '../../src/standalone/instance.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { ENCRYPTION_KEY, runAdminCommand } from './admin-command.ts';
+import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
 
 let room: TaskRoom;
 let directory: string;
@@ -24,7 +24,7 @@ after(async () => {
 });
 
 async function admin(args: readonly string[], environment: Record<string, string> = {}) {
-  return runAdminCommand([...args, '--json'], { DATABASE_URL: room.url, ENCRYPTION_KEY, ...environment });
+  return runAdminInHost([...args, '--json'], { DATABASE_URL: room.url, ENCRYPTION_KEY, ...environment });
 }
 
 async function statusOf(name: string, environment: Record<string, string> = {}): Promise<string | undefined> {
@@ -57,7 +57,7 @@ describe('admin models providers', () => {
       upstreamKeys: ['runway'],
     });
     const ofInstallation = ['models', 'providers', '--data-dir', directory, '--json'];
-    const { stdout } = await runAdminCommand(ofInstallation, {});
+    const { stdout } = await runAdminInHost(ofInstallation, {});
     assert.match(stdout, /"provider": ?"runway",\s*"title": ?"Runway",\s*"status": ?"offered"/);
     assert.equal((await admin(['providers', 'list'])).stdout, (await admin(['models', 'providers'])).stdout);
   });

@@ -14,7 +14,7 @@ import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { runAdminCommand } from './admin-command.ts';
+import { runAdminInHost } from './admin-command.ts';
 
 const OLD = 'the old encryption key of 32 characters or more';
 const NEW = 'the new encryption key of 32 characters or more';
@@ -27,7 +27,7 @@ before(async () => {
 after(() => room.close());
 
 async function admin(environment: Record<string, string>, ...args: string[]) {
-  const result = await runAdminCommand(['secrets', ...args, '--json'], environment);
+  const result = await runAdminInHost(['secrets', ...args, '--json'], environment);
   return { ...result, printed: result.code === 0 ? (JSON.parse(result.stdout) as Record<string, unknown>) : {} };
 }
 
@@ -52,7 +52,7 @@ describe('admin secrets', () => {
   beforeEach(() => room.database.query({ name: 'forget_all', text: 'DELETE FROM webhook_keys' }));
 
   it('explains itself', async () => {
-    const { code, stdout } = await runAdminCommand(['secrets', 'reencrypt', '--help'], {});
+    const { code, stdout } = await runAdminInHost(['secrets', 'reencrypt', '--help'], {});
 
     assert.equal(code, 0);
     assert.match(stdout, /may\s+be interrupted and repeated/);
@@ -91,7 +91,7 @@ describe('admin secrets', () => {
     const accountId = await store('a lost encryption key of 32 characters or more');
     const environment = { DATABASE_URL: room.url, ...ROTATING };
 
-    const { code, stderr } = await runAdminCommand(['webhook-key', 'show', '--account', accountId], environment);
+    const { code, stderr } = await runAdminInHost(['webhook-key', 'show', '--account', accountId], environment);
 
     assert.equal(code, 1);
     assert.match(

@@ -7,7 +7,7 @@ import { createKey, readKey, revokeKey } from '../../src/accounts/keys.ts';
 import { redeemSignInLink } from '../../src/accounts/sign-in-links.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { runAdminCommand } from './admin-command.ts';
+import { runAdminInHost } from './admin-command.ts';
 import type { CommandResult } from './admin-command.ts';
 
 let test: TestDatabase;
@@ -27,7 +27,7 @@ async function link(...args: string[]): Promise<{ readonly key: string; readonly
 
 function run(...args: string[]): Promise<CommandResult> {
   const environment = { DATABASE_URL: test.url, PUBLIC_URL: 'https://api.example.com' };
-  return runAdminCommand(['sign-in-link', '--json', ...args], environment);
+  return runAdminInHost(['sign-in-link', '--json', ...args], environment);
 }
 
 describe('admin sign-in-link', () => {

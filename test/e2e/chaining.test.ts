@@ -89,7 +89,7 @@ class Outside {
   }
 }
 
-describe('chaining', () => {
+describe('chaining', { concurrency: true }, () => {
   let outside: Outside;
   let darkroom: Darkroom;
   let account: TestAccount;

@@ -17,7 +17,7 @@ async function image(kind: 'png' | 'jpeg' | 'webp'): Promise<string> {
   return `data:image/${kind};base64,${bytes.toString('base64')}`;
 }
 
-describe('an image as a data URL', () => {
+describe('an image as a data URL', { concurrency: true }, () => {
   let darkroom: Darkroom;
   before(async () => {
     darkroom = await startDarkroom();

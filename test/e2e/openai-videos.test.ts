@@ -18,7 +18,7 @@ import type { LogLine } from '../support/test-provider/log.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
 
-describe('a video of an upstream', () => {
+describe('a video of an upstream', { concurrency: 4 }, () => {
   let provider: TestProvider;
   let modelsDir: string;
   let darkroom: Darkroom;

@@ -152,14 +152,14 @@ describe('a submit that is announced', () => {
 
   it('preserves the intent that another attempt has declared since', async () => {
     const task = await begin(room);
-    const place = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
-    const first = await declareIntent(room.database, task.id, place);
+    const position = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
+    const first = await declareIntent(room.database, task.id, position);
     assert.ok(first !== undefined);
     await clearIntent(room.database, task.id, first);
-    await declareIntent(room.database, task.id, place);
+    await declareIntent(room.database, task.id, position);
 
     await clearIntent(room.database, task.id, first);
-    await withdrawIntent(room.database, task.id, place, 'provider_unavailable', first);
+    await withdrawIntent(room.database, task.id, position, 'provider_unavailable', first);
 
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
     assert.equal(await countRejections(room.database, task.id), 0);

@@ -164,9 +164,9 @@ describe('a job that failed without a bill', () => {
 
   it('is the failure of the task at the last upstream', async () => {
     const task = await begin('acme/three');
-    for (const place of [0, 1]) {
+    for (const upstreamIndex of [0, 1]) {
       await task.submit();
-      assert.deepEqual(await task.await(place), { kind: 'failed' });
+      assert.deepEqual(await task.await(upstreamIndex), { kind: 'failed' });
     }
     await task.submit();
 
@@ -261,7 +261,7 @@ describe('a job that failed without a bill', () => {
     await assert.rejects(task.await(1), fails('provider_error'));
   });
 
-  it('does not go back to the failed upstream when the next one refuses', async () => {
+  it('does not go back to the failed upstream when the next one rejects it', async () => {
     const task = await begin('acme/busy', {
       submit: (upstream) =>
         upstream === 'one'

@@ -17,9 +17,10 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
-const PLACE = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
+const FIRST = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
 
-describe('a submit that goes on after its attempt', () => {
+// Most of them only wait for signs of life.
+describe('a submit that goes on after its attempt', { concurrency: true }, () => {
   let room: TaskRoom;
   before(async () => {
     room = await openTaskRoom();
@@ -39,10 +40,10 @@ describe('a submit that goes on after its attempt', () => {
   async function begin(attempt = AbortSignal.abort()): Promise<Submit> {
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
     const { task } = await beginHandling(room.database, taskId, 60);
-    const intent = await declareIntent(room.database, taskId, PLACE);
+    const intent = await declareIntent(room.database, taskId, FIRST);
     assert.ok(intent !== undefined);
     const context = { database: room.database, logger: silentLogger() };
-    const live = startMarkingSubmitLive(context, { signal: attempt }, task, PLACE);
+    const live = startMarkingSubmitLive(context, { signal: attempt }, task, FIRST);
     const waiting = new AbortController();
     const found = waitForLiveSubmit(context, task, waiting.signal);
     const end = async (): Promise<void> => {
@@ -67,7 +68,7 @@ describe('a submit that goes on after its attempt', () => {
       return mark !== undefined && mark.markedAt !== first?.markedAt;
     });
     await age(task, 60);
-    await recordJob(room.database, task, PLACE, 'job-1');
+    await recordJob(room.database, task, FIRST, 'job-1');
     stop();
 
     assert.deepEqual(await found, { state: 'submitted', jobId: 'job-1', upstreamIndex: 0, files: null });
@@ -81,7 +82,7 @@ describe('a submit that goes on after its attempt', () => {
       const mark = await readIntentMark(room.database, task.id);
       return mark !== undefined && mark.markedAt !== old?.markedAt;
     });
-    await recordJob(room.database, task, PLACE, 'job-2');
+    await recordJob(room.database, task, FIRST, 'job-2');
     stop();
 
     assert.equal((await found)?.state, 'submitted');
@@ -115,7 +116,7 @@ describe('a submit that goes on after its attempt', () => {
   it('is read once more when there is no time left to wait', async () => {
     const { task, stop } = await begin();
     stop();
-    await recordJob(room.database, task, PLACE, 'job-3');
+    await recordJob(room.database, task, FIRST, 'job-3');
 
     const found = await waitForLiveSubmit({ database: room.database }, task, AbortSignal.abort());
 
@@ -133,7 +134,7 @@ describe('a submit that goes on after its attempt', () => {
   it('has its job stopped when its task has ended by the time the job starts', async () => {
     const { task, end } = await begin();
     await settleTask(room.database, task.id, { status: 'fail', reason: 'cancelled' }, { retentionDays: 7 });
-    await recordJob(room.database, task, PLACE, 'late-job');
+    await recordJob(room.database, task, FIRST, 'late-job');
     await end();
 
     const asked = await room.rows<{ kind: string }>('SELECT kind FROM outbox WHERE subject_id = $1', task.id);

@@ -13,7 +13,7 @@ describe('the poll interval of a job', () => {
     const all = waits(20, undefined, false);
 
     assert.equal(all[0], 500);
-    assert.ok(all.every((wait, place) => wait >= (all[place - 1] ?? 0)));
+    assert.ok(all.every((wait, index) => wait >= (all[index - 1] ?? 0)));
     assert.equal(all.at(-1), 5_000);
     assert.ok(all.slice(0, 6).reduce((sum, wait) => sum + wait, 0) < 7_000, all.join());
   });

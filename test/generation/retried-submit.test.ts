@@ -22,7 +22,7 @@ import type { GenerationBench } from './contexts.ts';
 import { scriptedProvider } from './scripted-provider.ts';
 
 const MODEL = 'acme/once';
-const PLACE = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
+const FIRST = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
 /** Longer than one poll interval of the waiting attempt. */
 const LOOKED_MS = 2_500;
 
@@ -55,7 +55,7 @@ describe('the next attempt of a submit that may not be sent twice', () => {
   async function retry(): Promise<Retry> {
     const { taskId } = await room.creator.create(await room.newCaller(), body({ model: MODEL }), undefined);
     const { task } = await beginHandling(room.database, taskId, 60);
-    const intent = await declareIntent(room.database, taskId, PLACE);
+    const intent = await declareIntent(room.database, taskId, FIRST);
     assert.ok(intent !== undefined);
     const provider = scriptedProvider({
       worksWhileSubmitting: true,
@@ -73,7 +73,7 @@ describe('the next attempt of a submit that may not be sent twice', () => {
   it('sends it when the first was rejected meanwhile', async () => {
     const { task, intent, result, sent } = await retry();
     assert.equal(sent(), 0);
-    await withdrawIntent(room.database, task.id, PLACE, 'provider_unavailable', intent);
+    await withdrawIntent(room.database, task.id, FIRST, 'provider_unavailable', intent);
 
     assert.equal((await result).jobId, 'job-1');
     assert.equal(sent(), 1);

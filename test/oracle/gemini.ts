@@ -26,7 +26,7 @@ export const IMAGE_ANSWER = candidate('STOP', [
 ]);
 
 /** Answers that took the work and have no image. */
-export const REFUSED_IMAGES: readonly { readonly what: string; readonly answer: Scripted; readonly reason: string }[] =
+export const REJECTED_IMAGES: readonly { readonly what: string; readonly answer: Scripted; readonly reason: string }[] =
   [
     {
       what: 'a prompt that was blocked',

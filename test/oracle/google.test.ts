@@ -7,8 +7,8 @@ import { describe, it } from 'node:test';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
-import { IMAGE_ANSWER, REFUSED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
-import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
+import { IMAGE_ANSWER, REJECTED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
+import { IMAGE, itRejects, useClient, withImages } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
 const call = { signal: new AbortController().signal };
@@ -63,11 +63,11 @@ describe('the mapping of Gemini images', () => {
         const { provider, requestFor, host } = mapped(`google/${name}`, session.origin);
         const urls = Array.from({ length: count }, () => 'https://example.com/a.png');
         const input = { prompt: 'a boat', ...fields, ...(count === 0 ? {} : { image_urls: urls }) };
-        const submission = await withPictures(
+        const submission = await withImages(
           urls.map((_, index) => `image_urls.${index}`),
           (media, submit) => provider.submit(requestFor(input, media), submit),
         );
-        const images = urls.map(() => ({ inlineData: { mimeType: 'image/png', data: PICTURE.toString('base64') } }));
+        const images = urls.map(() => ({ inlineData: { mimeType: 'image/png', data: IMAGE.toString('base64') } }));
         const { value } = await session.call('generate', {
           model,
           contents: [{ role: 'user', parts: [{ text: 'a boat' }, ...images] }],
@@ -86,7 +86,7 @@ describe('the mapping of Gemini images', () => {
   };
   const askOfClient = () => session.call('generate', { model: 'gemini-nano-banana-2.1', contents: 'a boat' });
 
-  for (const { what, answer, reason } of REFUSED_IMAGES) {
+  for (const { what, answer, reason } of REJECTED_IMAGES) {
     it(`fails after ${what}, where the official client has no image`, async () => {
       session.answer(answer);
       assert.deepEqual(filesOfClient((await askOfClient()).value), []);
@@ -121,10 +121,10 @@ describe('the mapping of Gemini videos', () => {
       session.answer(interaction({}));
       const { provider, requestFor, host } = video();
       const fields = hasImage ? { image_url: 'https://example.com/a.png' } : {};
-      const submission = await withPictures(Object.keys(fields), (media, submit) =>
+      const submission = await withImages(Object.keys(fields), (media, submit) =>
         provider.submit(requestFor({ ...input, ...fields }, media), submit),
       );
-      const image = { type: 'image', mime_type: 'image/png', data: PICTURE.toString('base64') };
+      const image = { type: 'image', mime_type: 'image/png', data: IMAGE.toString('base64') };
       const { value } = await session.call('create', {
         model: MODEL,
         input: hasImage ? [image, { type: 'text', text: 'a boat' }] : 'a boat',

@@ -8,10 +8,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { findBinding } from '../../src/providers/http/binding.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
-import { IMAGE_ANSWER, REFUSED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
+import { IMAGE_ANSWER, REJECTED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
 import { submitCall } from '../providers/submit-call.ts';
-import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
+import { IMAGE, itRejects, useClient, withImages } from './session.ts';
 import type { Rejection, Scripted, Session } from './session.ts';
 
 const call = { signal: new AbortController().signal };
@@ -73,10 +73,10 @@ describe('the mapping of Gemini images at Vertex AI', () => {
     it(`asks ${name} as the official client does, and takes the same files`, async () => {
       session.answer(withToken(IMAGE_ANSWER));
       const { provider, requestFor, host } = vertex(name, session);
-      const submission = await withPictures(['image_urls.0'], (media, submit) =>
+      const submission = await withImages(['image_urls.0'], (media, submit) =>
         provider.submit(requestFor({ ...input, image_urls: ['https://example.com/a.png'] }, media), submit),
       );
-      const image = { inlineData: { mimeType: 'image/png', data: PICTURE.toString('base64') } };
+      const image = { inlineData: { mimeType: 'image/png', data: IMAGE.toString('base64') } };
       const { value } = await session.call('generate', {
         model,
         contents: [{ role: 'user', parts: [{ text: 'a boat' }, image] }],
@@ -94,7 +94,7 @@ describe('the mapping of Gemini images at Vertex AI', () => {
   };
   const askOfClient = () => session.call('generate', { model: 'gemini-nano-banana-2.1', contents: 'a boat' });
 
-  for (const { what, answer, reason } of REFUSED_IMAGES) {
+  for (const { what, answer, reason } of REJECTED_IMAGES) {
     it(`fails after ${what}, where the official client has no image`, async () => {
       session.answer(withToken(answer));
       assert.deepEqual(filesOfClient((await askOfClient()).value), []);
@@ -135,7 +135,7 @@ describe('the mapping of Veo at Vertex AI', () => {
   };
   const operation = (changes: object): Scripted => ({ json: { name: NAME, ...changes } });
   const answered = (response: object): Scripted => operation({ done: true, response });
-  const picture = { imageBytes: PICTURE.toString('base64'), mimeType: 'image/png' };
+  const inputImage = { imageBytes: IMAGE.toString('base64'), mimeType: 'image/png' };
 
   const inputs: readonly (readonly [string, object, readonly string[], object, object])[] = [
     ['a prompt', {}, [], {}, {}],
@@ -143,29 +143,29 @@ describe('the mapping of Veo at Vertex AI', () => {
       'two frames',
       { image_url: 'https://example.com/a.png', last_frame_url: 'https://example.com/b.png' },
       ['image_url', 'last_frame_url'],
-      { image: picture },
-      { lastFrame: picture },
+      { image: inputImage },
+      { lastFrame: inputImage },
     ],
     [
       'references',
       { reference_image_urls: ['https://example.com/a.png', 'https://example.com/b.png'] },
       ['reference_image_urls.0', 'reference_image_urls.1'],
       {},
-      { referenceImages: [picture, picture].map((image) => ({ image, referenceType: 'asset' })) },
+      { referenceImages: [inputImage, inputImage].map((image) => ({ image, referenceType: 'asset' })) },
     ],
     [
       'one reference',
       { reference_image_urls: ['https://example.com/a.png'] },
       ['reference_image_urls.0'],
       {},
-      { referenceImages: [{ image: picture, referenceType: 'asset' }] },
+      { referenceImages: [{ image: inputImage, referenceType: 'asset' }] },
     ],
   ];
   for (const [what, fields, paths, source, more] of inputs) {
     it(`submits ${what} as the official client does`, async () => {
       session.answer(withToken(operation({})));
       const { provider, requestFor, host } = vertex('veo-3.1', session);
-      const submission = await withPictures(paths, (media, submit) =>
+      const submission = await withImages(paths, (media, submit) =>
         provider.submit(requestFor({ ...input, ...fields }, media), submit),
       );
       const { value } = await session.call('generateVideos', {

@@ -23,7 +23,7 @@ const images = (...urls: (string | null)[]): Scripted => ({
 const ONE = 'https://ideogram.ai/api/images/ephemeral/a.png?exp=1&sig=e';
 
 describe('the mapping of Ideogram', () => {
-  const file = 'image/png: a picture';
+  const file = 'image/png: an image';
   const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, readonly string[], string, object])[] = [
     [
       'ideogram/ideogram-3.0',
@@ -94,7 +94,7 @@ describe('the mapping of Ideogram', () => {
           const first = requests.length;
           const { provider, requestFor, host } = mapped(model, origin);
           const files = fields.map(
-            async (field) => [field, await inputFile('image/png', Buffer.from('a picture'))] as const,
+            async (field) => [field, await inputFile('image/png', Buffer.from('an image'))] as const,
           );
 
           const submission = await provider.submit(requestFor(input, new Map(await Promise.all(files))), submit);

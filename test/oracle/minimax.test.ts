@@ -21,7 +21,7 @@ const SPEECH = {
 };
 
 const OK = { status_code: 0, status_msg: 'success' };
-const refused = (status_code: number): Scripted => ({ json: { base_resp: { status_code, status_msg: 'message' } } });
+const answerOf = (status_code: number): Scripted => ({ json: { base_resp: { status_code, status_msg: 'message' } } });
 const error = (status: number, message: string): Scripted => ({
   status,
   json: { type: 'error', error: { type: 'x', message, http_code: String(status) }, request_id: 'r' },
@@ -30,7 +30,7 @@ const error = (status: number, message: string): Scripted => ({
 describe('the mapping of MiniMax', () => {
   const image = Buffer.from('an image');
   const dataUrl = `data:image/png;base64,${image.toString('base64')}`;
-  const picture = (role: string) => ({ type: 'image_url', image_url: { url: dataUrl }, role });
+  const imageAs = (role: string) => ({ type: 'image_url', image_url: { url: dataUrl }, role });
   const cases: readonly {
     readonly model: string;
     readonly input: Readonly<Record<string, unknown>>;
@@ -75,7 +75,7 @@ describe('the mapping of MiniMax', () => {
       path: '/v2/video_generation',
       body: {
         model: 'MiniMax-H3',
-        content: [{ type: 'text', text: 'a boat' }, picture('first_frame'), picture('last_frame')],
+        content: [{ type: 'text', text: 'a boat' }, imageAs('first_frame'), imageAs('last_frame')],
         duration: 7,
         ratio: 'adaptive',
         resolution: '2K',
@@ -90,7 +90,7 @@ describe('the mapping of MiniMax', () => {
       path: '/v2/video_generation',
       body: {
         model: 'MiniMax-H3',
-        content: [{ type: 'text', text: 'a boat' }, picture('reference_image')],
+        content: [{ type: 'text', text: 'a boat' }, imageAs('reference_image')],
         duration: 5,
         ratio: '9:16',
         resolution: '768P',
@@ -238,7 +238,7 @@ describe('the mapping of MiniMax', () => {
     for (const status of ['queued', 'running']) {
       assert.deepEqual(await polled(H3, ID, { json: { task: { id: ID, status } } }), { result: { kind: 'running' } });
     }
-    await assert.rejects(polled(HAILUO, ID, refused(1002)), { name: 'ProviderUnreachable' });
+    await assert.rejects(polled(HAILUO, ID, answerOf(1002)), { name: 'ProviderUnreachable' });
   });
 
   it('fails with the job', async () => {
@@ -267,8 +267,8 @@ describe('the mapping of MiniMax', () => {
       [2049, 'model_unavailable'],
     ];
     for (const [code, reason] of rejected) {
-      assert.equal(reasonOf(await submitted(HAILUO, refused(code))), reason);
-      assert.equal(reasonOf(await submitted(SPEECH, refused(code))), reason);
+      assert.equal(reasonOf(await submitted(HAILUO, answerOf(code))), reason);
+      assert.equal(reasonOf(await submitted(SPEECH, answerOf(code))), reason);
     }
     for (const [answer, reason] of [
       [error(400, 'invalid params, content is missing (2013)'), 'input_invalid'],
@@ -279,14 +279,14 @@ describe('the mapping of MiniMax', () => {
     ] as const) {
       assert.equal(reasonOf(await submitted(H3, answer)), reason);
     }
-    const hinted = await submitted(HAILUO, { ...refused(1002), headers: { 'retry-after': '7' } });
+    const hinted = await submitted(HAILUO, { ...answerOf(1002), headers: { 'retry-after': '7' } });
     assert.deepEqual(hinted, { rejected: 'provider_unavailable', retryAfterMs: 7_000 });
     // Whether it runs is not known.
-    await assert.rejects(submitted(HAILUO, refused(1000)), { name: 'ProviderUnknown' });
+    await assert.rejects(submitted(HAILUO, answerOf(1000)), { name: 'ProviderUnknown' });
     await assert.rejects(submitted(H3, error(500, 'internal error (1000)')), { name: 'ProviderUnknown' });
   });
 
   it('cannot be cancelled', async () => {
-    assert.equal(await cancelled(HAILUO, ID, refused(0)), 'unsupported');
+    assert.equal(await cancelled(HAILUO, ID, answerOf(0)), 'unsupported');
   });
 });

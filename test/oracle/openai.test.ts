@@ -12,11 +12,11 @@ import type { GenerationRequest, InputFile } from '../../src/providers/provider.
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { KEY, assertSameRequest, ended, mapped } from './oracle.ts';
-import { PICTURE, itRejects, useClient, withFiles, withPictures } from './session.ts';
+import { IMAGE, itRejects, useClient, withFiles, withImages } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
 const call = { signal: new AbortController().signal };
-const file = (name: string) => ({ base64: PICTURE.toString('base64'), name, type: 'image/png' });
+const file = (name: string) => ({ base64: IMAGE.toString('base64'), name, type: 'image/png' });
 
 const errorOf = (status: number, code: string | null, message: string, type = 'invalid_request_error'): Scripted => ({
   status,
@@ -61,7 +61,7 @@ describe('the mapping of OpenAI', () => {
   const session = useClient('openai');
   const images = {
     created: 1,
-    data: [{ b64_json: PICTURE.toString('base64') }, { b64_json: 'aGk=' }],
+    data: [{ b64_json: IMAGE.toString('base64') }, { b64_json: 'aGk=' }],
     usage: {
       input_tokens: 1_000,
       input_tokens_details: { text_tokens: 200, image_tokens: 800 },
@@ -116,7 +116,7 @@ describe('the mapping of OpenAI', () => {
       const { provider, requestFor, host } = mapped('openai/gpt-image-2', session.origin);
       const mask = hasMask ? { mask_url: 'https://example.com/m.png' } : {};
       const edit = { ...input, image_urls: fields.map(() => 'https://example.com/a.png'), ...mask };
-      await withPictures([...fields, ...Object.keys(mask)], (media, submit) =>
+      await withImages([...fields, ...Object.keys(mask)], (media, submit) =>
         provider.submit(requestFor(edit, media), submit),
       );
       await session.call('edit', {
@@ -164,7 +164,7 @@ describe('the mapping of OpenAI', () => {
     });
   }
 
-  const sound = { base64: PICTURE.toString('base64'), name: 'audio.mp3', type: 'audio/mpeg' };
+  const sound = { base64: IMAGE.toString('base64'), name: 'audio.mp3', type: 'audio/mpeg' };
   const transcriptions: readonly (readonly [string, object, object, object])[] = [
     [
       'whisper-1',
@@ -255,7 +255,7 @@ describe('the mapping of the videos of OpenAI-compatible servers', () => {
   for (const hasImage of [false, true]) {
     it(`submits a prompt${hasImage ? ' and an image' : ''} as the official client does`, async () => {
       session.answer(video({}));
-      const submission = await withPictures(hasImage ? ['image_url'] : [], (media, submit) => {
+      const submission = await withImages(hasImage ? ['image_url'] : [], (media, submit) => {
         const { provider, request } = videos(media);
         return provider.submit(request, submit);
       });

@@ -99,7 +99,7 @@ describe('the mapping of OpenAI-compatible servers', () => {
   it('fetches the file of a video where the client does', async () => {
     const script = ({ url }: Recorded, response: ServerResponse): unknown => {
       if (!url.endsWith('/content')) return video('completed', { progress: 100 });
-      response.setHeader('content-type', 'video/mp4').end('a film');
+      response.setHeader('content-type', 'video/mp4').end('a video');
       return undefined;
     };
     await withRecorder(script, async ({ origin, requests }) => {

@@ -8,11 +8,11 @@ import { microUsdOf } from '../../src/providers/consumption.ts';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
-import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
+import { IMAGE, itRejects, useClient, withImages } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
 const call = { signal: new AbortController().signal };
-const imageUrl = { url: `data:image/png;base64,${PICTURE.toString('base64')}` };
+const imageUrl = { url: `data:image/png;base64,${IMAGE.toString('base64')}` };
 
 const errorOf = (code: number, message: string, metadata?: object): Scripted => ({
   status: code,
@@ -42,7 +42,7 @@ describe('the mapping of images of OpenRouter', () => {
   const images: Scripted = {
     json: {
       created: 1,
-      data: [{ b64_json: PICTURE.toString('base64'), media_type: 'image/png' }, { b64_json: 'aGk=' }],
+      data: [{ b64_json: IMAGE.toString('base64'), media_type: 'image/png' }, { b64_json: 'aGk=' }],
       usage: { prompt_tokens: 3, completion_tokens: 1_290, total_tokens: 1_293, cost: 0.04 },
     },
   };
@@ -63,7 +63,7 @@ describe('the mapping of images of OpenRouter', () => {
         const { provider, requestFor, host } = mapped(`openrouter/${name}`, session.origin);
         const urls = Array.from({ length: count }, () => 'https://example.com/a.png');
         const input = { prompt: 'a boat', ...fields, ...(count === 0 ? {} : { image_urls: urls }) };
-        const submission = await withPictures(
+        const submission = await withImages(
           urls.map((_, index) => `image_urls.${index}`),
           (media, submit) => provider.submit(requestFor(input, media), submit),
         );
@@ -128,7 +128,7 @@ describe('the mapping of videos of OpenRouter', () => {
       session.answer(accepted);
       const { provider, requestFor, host } = mapped('openrouter/veo-3.1', session.origin);
       const hookUrl = 'https://darkroom.example/hooks/openrouter/t?a=b';
-      const submission = await withPictures(paths, (media, submit) =>
+      const submission = await withImages(paths, (media, submit) =>
         provider.submit(requestFor({ ...input, ...fields }, media), { ...submit, hookUrl }),
       );
       const { value } = await session.call('video', {

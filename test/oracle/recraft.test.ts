@@ -86,7 +86,7 @@ describe('the mapping of Recraft', () => {
   });
 
   it('sends the documented forms', async () => {
-    const file = 'image/png: a picture';
+    const file = 'image/png: an image';
     const script = ({ url }: { readonly url: string }) =>
       url.endsWith('/imageToImage')
         ? IMAGES
@@ -139,7 +139,7 @@ describe('the mapping of Recraft', () => {
         await withScratch(async ({ call: submit, inputFile }) => {
           const first = requests.length;
           const { provider, requestFor } = mapped(model, origin);
-          const media = new Map([['image_url', await inputFile('image/png', Buffer.from('a picture'))]]);
+          const media = new Map([['image_url', await inputFile('image/png', Buffer.from('an image'))]]);
 
           assert.deepEqual(await provider.submit(requestFor(input, media), submit), {
             kind: 'done',

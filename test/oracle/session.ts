@@ -85,12 +85,12 @@ export function useClient(name: string): Session {
 }
 
 /** The content of every file of an input, which is a PNG for all that matters here. */
-export const PICTURE = Buffer.from('a picture');
+export const IMAGE = Buffer.from('an image');
 
 type MediaWork<Result> = (media: ReadonlyMap<string, InputFile>, call: SubmitCall) => Promise<Result>;
 
 /** @param paths of the input's files: `image_urls.0`. */
-export function withPictures<Result>(paths: readonly string[], work: MediaWork<Result>): Promise<Result> {
+export function withImages<Result>(paths: readonly string[], work: MediaWork<Result>): Promise<Result> {
   return withFiles('image/png', paths, work);
 }
 
@@ -102,7 +102,7 @@ export async function withFiles<Result>(
 ): Promise<Result> {
   const results: Result[] = [];
   await withScratch(async ({ call, inputFile }) => {
-    const files = paths.map(async (path) => [path, await inputFile(mimeType, PICTURE)] as const);
+    const files = paths.map(async (path) => [path, await inputFile(mimeType, IMAGE)] as const);
     results.push(await work(new Map(await Promise.all(files)), call));
   });
   const [result] = results;

@@ -22,7 +22,7 @@ const DONE = { kind: 'done', files: [{ from: 'bytes', bytes: IMAGE }] };
 const error = (status: number, name: string): Scripted => ({ status, json: { id: 'e', name, errors: ['some-field'] } });
 
 describe('the mapping of Stability', () => {
-  const file = 'image/png: a picture';
+  const file = 'image/png: an image';
   const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, readonly string[], string, object])[] = [
     [
       'stability/stable-image-core',
@@ -83,7 +83,7 @@ describe('the mapping of Stability', () => {
           const first = requests.length;
           const { provider, requestFor, host } = mapped(model, origin);
           const files = fields.map(
-            async (field) => [field, await inputFile('image/png', Buffer.from('a picture'))] as const,
+            async (field) => [field, await inputFile('image/png', Buffer.from('an image'))] as const,
           );
 
           assert.deepEqual(await provider.submit(requestFor(input, new Map(await Promise.all(files))), submit), DONE);
@@ -104,7 +104,7 @@ describe('the mapping of Stability', () => {
       await withScratch(async ({ call: submit, inputFile }) => {
         const { provider, requestFor } = mapped(CREATIVE.model, origin);
         const input = { ...CREATIVE.input, negative_prompt: 'people', seed: 7, creativity: 0.2, output_format: 'png' };
-        const media = new Map([['image_url', await inputFile('image/png', Buffer.from('a picture'))]]);
+        const media = new Map([['image_url', await inputFile('image/png', Buffer.from('an image'))]]);
 
         assert.deepEqual(await provider.submit(requestFor(input, media), submit), { kind: 'job', jobId: ID });
 

@@ -4,11 +4,11 @@ import { describe, it } from 'node:test';
 import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
-import { PICTURE, itRejects, useClient, withPictures } from './session.ts';
+import { IMAGE, itRejects, useClient, withImages } from './session.ts';
 import type { Rejection, Scripted } from './session.ts';
 
 const call = { signal: new AbortController().signal };
-const file = { base64: PICTURE.toString('base64'), type: 'image/png' };
+const file = { base64: IMAGE.toString('base64'), type: 'image/png' };
 const url = `data:image/png;base64,${file.base64}`;
 
 /** Of `cost_in_usd_ticks`. */
@@ -47,7 +47,7 @@ const REJECTIONS: readonly Rejection[] = [
 
 describe('the mapping of images of xAI', () => {
   const session = useClient('xai');
-  const base64 = PICTURE.toString('base64');
+  const base64 = IMAGE.toString('base64');
   const images: Scripted = {
     json: {
       data: [{ b64_json: base64 }, { b64_json: 'aGk=', revised_prompt: 'a boat' }],
@@ -66,7 +66,7 @@ describe('the mapping of images of xAI', () => {
         const { provider, requestFor, host } = mapped(`xai/${model}`, session.origin);
         const urls = Array.from({ length: count }, () => 'https://example.com/a.png');
         const input = { prompt: 'a boat', ...fields, ...(count === 0 ? {} : { image_urls: urls }) };
-        const submission = await withPictures(
+        const submission = await withImages(
           urls.map((_, index) => `image_urls.${index}`),
           (media, submit) => provider.submit(requestFor(input, media), submit),
         );
@@ -149,7 +149,7 @@ describe('the mapping of videos of xAI', () => {
       session.answer(videos());
       const { provider, requestFor, host } = mapped(`xai/${model}`, session.origin);
       const request = requestFor({ ...input, ...fields });
-      const submission = await withPictures(paths, (media, submit) =>
+      const submission = await withImages(paths, (media, submit) =>
         provider.submit(requestFor({ ...input, ...fields }, media), submit),
       );
       assert.deepEqual(submission, { kind: 'job', jobId: ID });

@@ -52,10 +52,10 @@ describe('the balance of a pool', () => {
 
   it('forgets a task that a member did not admit, or that has left', async () => {
     const { balancer, first } = balancerOf({ a: { jobs: 0 }, b: { jobs: 1 } });
-    const [refused, gone] = [newTaskId(), newTaskId()];
-    for (const task of [refused, gone]) {
+    const [rejected, gone] = [newTaskId(), newTaskId()];
+    for (const task of [rejected, gone]) {
       await balancer.sort([A], task, 'least_busy');
-      if (task === refused) balancer.entered(task, 'a', false);
+      if (task === rejected) balancer.entered(task, 'a', false);
       else balancer.left(task, 'a');
     }
     assert.equal(await first([A, B]), 'a');

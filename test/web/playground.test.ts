@@ -152,7 +152,7 @@ describe('a run', () => {
 
   it('can be cancelled, which is free', async () => {
     const { page, close } = await open('/playground/darkroom/motion-max');
-    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A very long film of the sea');
+    await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A very long video of the sea');
     await page.getByRole('textbox', { name: 'Duration, as a number' }).fill('30');
     await page.getByRole('button', { name: 'Run' }).click();
 

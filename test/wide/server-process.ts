@@ -1,4 +1,4 @@
-/** A server of somebody else that a wide test starts: a process that is waited for, and that ends with the test. */
+/** A server of a third party that a wide test starts: a process that is waited for, and that ends with the test. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 

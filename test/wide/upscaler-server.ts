@@ -1,4 +1,4 @@
-/** The server of docs/examples/upscaler with its packages, as somebody runs it who follows the guide. */
+/** The server of docs/examples/upscaler with its packages, as it runs by the guide. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { packageFile } from '../../src/config/package-root.ts';

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => room.remove());
 
-const REFUSING: HttpBinding = {
+const REJECTING: HttpBinding = {
   ...JOBS,
   submit: { path: "'/jobs'", body: '{ "say": prompt }', refusal: "code = 'nsfw' ? 'content_rejected'" },
   reason: "why = 'nsfw' ? 'content_rejected' : 'provider_error'",
@@ -33,7 +33,7 @@ async function store(recording: object): Promise<string> {
 /** Evaluates a file over these exchanges. */
 async function play(
   exchanges: readonly object[],
-  { http = REFUSING, args = [], changes = {}, facts = {} }: PlayOptions = {},
+  { http = REJECTING, args = [], changes = {}, facts = {} }: PlayOptions = {},
 ) {
   const recording = await store({ ...facts, exchanges });
   return tryOut([await room.modelFile(http, undefined, changes), '--recording', recording, ...args], {});
@@ -54,19 +54,26 @@ describe('admin models try, when nothing is accepted', () => {
       assert.match(stdout, /^ended +rejected\nreason +content_rejected$/m, String(status));
       assert.doesNotMatch(`${stdout}${stderr}`, /jobId gave nothing/);
     }
-    const { jobId: _, poll: __, ...synchronous } = REFUSING;
-    const refused = await play(
+    const { jobId: _, poll: __, ...synchronous } = REJECTING;
+    const rejected = await play(
       REJECTED.map(({ response: { body } }) => response(body)),
       { http: synchronous },
     );
-    assert.match(refused.stdout, /^ended +rejected\nreason +content_rejected$/m);
-    assert.doesNotMatch(`${refused.stdout}${refused.stderr}`, /outputs gave nothing/);
+    assert.match(rejected.stdout, /^ended +rejected\nreason +content_rejected$/m);
+    assert.doesNotMatch(`${rejected.stdout}${rejected.stderr}`, /outputs gave nothing/);
   });
 
   it('still says that an accepted submit has no job', async () => {
     const { stderr } = await play([response({ code: 'other' })]);
 
     assert.match(stderr, new RegExp(`^${HTTP}\\.jobId: jobId gave nothing; expected `, 'm'));
+  });
+
+  it('reports an expression that failed once, with its reason, and not as a line of a log as well', async () => {
+    const { stdout, stderr } = await play([response({ id: 'j' })], { http: { ...REJECTING, jobId: '$number(id)' } });
+
+    assert.match(stderr, new RegExp(`^${HTTP}\\.jobId: `, 'm'));
+    assert.doesNotMatch(stdout, /a worker logs: expression/);
   });
 });
 
@@ -127,19 +134,19 @@ describe('admin models try --expect', () => {
       (_, answer) => void answer.writeHead(400, { 'content-type': 'application/json' }).end('{"code":"nsfw"}'),
       async ({ origin }) => {
         const args = ['--send', '--yes', '--record', recording, '--expect', 'rejected:content_rejected'];
-        const { code, stderr } = await tryOut([await room.modelFile(REFUSING, origin), ...args]);
+        const { code, stderr } = await tryOut([await room.modelFile(REJECTING, origin), ...args]);
         assert.equal(code, 0, stderr);
       },
     );
 
-    const played = await tryOut([await room.modelFile(REFUSING), '--recording', recording], {});
+    const played = await tryOut([await room.modelFile(REJECTING), '--recording', recording], {});
     assert.equal(played.code, 0, played.stderr);
     assert.match(played.stdout, /^met +true$/m);
   });
 });
 
 describe('admin models try, what the work costs', () => {
-  const consuming = { ...REFUSING, usage: 'used', cost: 'usd' };
+  const consuming = { ...REJECTING, usage: 'used', cost: 'usd' };
   const upstream = (cost: object | undefined) => ({
     routes: {
       default: {
@@ -247,7 +254,7 @@ describe('admin models try --recording, from another address', () => {
       ({ method, url }) =>
         method === 'POST' ? { id: 'j' } : url.endsWith('?n=1') ? { state: 'done', files: 'https://a.example/b' } : {},
       async ({ origin }) => {
-        const http = { ...REFUSING, poll: { path: "'/jobs/' & $jobId & '?n=1'", state: 'state' } };
+        const http = { ...REJECTING, poll: { path: "'/jobs/' & $jobId & '?n=1'", state: 'state' } };
         const args = ['--send', '--yes', '--record', recording];
         const { code, stderr } = await tryOut([await room.modelFile(http, origin), ...args]);
         assert.equal(code, 0, stderr);
@@ -255,7 +262,7 @@ describe('admin models try --recording, from another address', () => {
         assert.equal(stored.baseUrl, `${origin}/v1`);
       },
     );
-    const http = { ...REFUSING, poll: { path: "'/jobs/' & $jobId & '?n=1'", state: 'state' } };
+    const http = { ...REJECTING, poll: { path: "'/jobs/' & $jobId & '?n=1'", state: 'state' } };
     const moved = await tryOut([await room.modelFile(http, 'https://gpu.example/deep'), '--recording', recording], KEY);
     assert.equal(moved.code, 0, moved.stderr);
     assert.match(moved.stdout, /^ended +done$/m);
@@ -279,11 +286,11 @@ describe('admin models try --recording, from another address', () => {
       title: 'Own server',
       checkedAt: '2026-11-27',
       credential: 'none',
-      upstream: { protocol: 'http', baseUrl: 'https://api.example/v1', http: REFUSING },
+      upstream: { protocol: 'http', baseUrl: 'https://api.example/v1', http: REJECTING },
     };
     await writeFile(path.join(own, 'provider.json'), JSON.stringify(provider));
     const routes = { default: { upstreams: [{ provider: 'own_server', model: 'm' }] } };
-    const file = await room.modelFile(REFUSING, undefined, { routes });
+    const file = await room.modelFile(REJECTING, undefined, { routes });
     const [submit, poll] = DONE;
     const exchanges = [
       { request: { method: 'GET', url: 'https://api.example/v1/jobs/j' }, ...poll },
@@ -307,7 +314,7 @@ describe('admin models try --recording, from another address', () => {
 describe('admin models try, an address that is not allowed', () => {
   it('names the entry of hosts that nearly allows it', async () => {
     const upTo = (hosts: HttpBinding['hosts'], url: string) => ({
-      ...REFUSING,
+      ...REJECTING,
       ...(hosts && { hosts }),
       poll: { path: `'${url}'`, state: 'state' },
     });
@@ -347,7 +354,7 @@ describe('admin models try, an address that is not allowed', () => {
         await withRecorder(
           ({ method }) => (method === 'POST' ? { id: 'j' } : { state: 'done', files: `${origin}/a.png` }),
           async (provider) => {
-            const { code, stderr } = await tryOut([await room.modelFile(REFUSING, provider.origin), ...args]);
+            const { code, stderr } = await tryOut([await room.modelFile(REJECTING, provider.origin), ...args]);
 
             assert.equal(code, 1);
             assert.match(

@@ -10,11 +10,11 @@ const FAILS_OVER = { isUpstream: true, failsOver: true } as const;
 
 /** Jobs at one upstream after another, of which so many fail. */
 function jobs(failing: number): Pick<Required<Script>, 'submitGeneration' | 'awaitGeneration'> {
-  let place = -1;
+  let upstreamIndex = -1;
   let failed = 0;
   const results = (): SubmitResult => (++failed <= failing ? { kind: 'failed' } : { kind: 'produced' });
   return {
-    submitGeneration: () => Promise.resolve({ kind: 'job', place: ++place }),
+    submitGeneration: () => Promise.resolve({ kind: 'job', place: ++upstreamIndex }),
     awaitGeneration: () => Promise.resolve(results()),
   };
 }

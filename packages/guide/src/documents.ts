@@ -22,7 +22,7 @@ function findRepository(): string {
   return directory;
 }
 
-/** The pictures that documents show and link to; they keep their names on the site. */
+/** The images that documents show and link to; they keep their names on the site. */
 export const SCREENSHOTS = 'docs/screenshots';
 
 const DOCS = 'docs/';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { DefaultTheme } from 'vitepress';
 import { INDEX, REPOSITORY, resolveLink } from './documents.ts';
 
-/** So many that the group is closed until somebody wants it. */
+/** So many that the group is closed at first. */
 const MANY = 20;
 
 export function sidebar(): DefaultTheme.SidebarItem[] {

@@ -16,7 +16,7 @@ export function createAdminProgram() {
     .usage('<group> <command>')
     .option('--json', 'print JSON')
     .addOption(new Option('--no-json').hideHelp())
-    .option('--data-dir <folder>', 'data folder of the installation that npm start runs');
+    .option('--data-dir <directory>', 'data directory of the installation that npm start runs');
 }
 
 /** A group of commands, or a single one, before it has arguments and options of its own. */

@@ -61,7 +61,7 @@ async function openInstallation(
   const instance = await readInstance(directory);
   if (instance === undefined) {
     throw new AdminError(
-      `nothing runs on the data folder ${directory}: run npm start first, name another with --data-dir, or set DATABASE_URL`,
+      `nothing runs on the data directory ${directory}: run npm start first, name another with --data-dir, or set DATABASE_URL`,
     );
   }
   process.stderr.write(

@@ -10,7 +10,7 @@ export function modelCommands(group: Group, environment: NodeJS.ProcessEnv): voi
   group
     .command('check')
     .description('read the model files of a directory as the api would, and report what is wrong with them')
-    .argument('<folder>', 'directory with model files')
+    .argument('<directory>', 'directory with model files')
     .action(async (directory, _options, command) => {
       const { checkModelDirectory } = await import('./models-check.ts');
       await checkModelDirectory(directory, command.optsWithGlobals().json === true);
@@ -39,7 +39,7 @@ export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, print: 
     .option('--send', 'send it, which may cost money')
     .option('--yes', 'send without asking')
     .option('--timeout <seconds>', 'with --send; default: the limit of the model', wholeNumber(1, 604_800))
-    .option('--output <folder>', 'with --send: where to store what was made; default: nothing is downloaded')
+    .option('--output <directory>', 'with --send: where to store what was made; default: nothing is downloaded')
     .option('--record <file>', 'with --send: where to store the exchanges')
     .option('--recording <file>', 'exchanges to evaluate the expressions over, instead of sending')
     .option(

@@ -231,7 +231,7 @@ function readBudget(caller: Caller): Budget {
 }
 
 function paramsOf(ctx: Served): Record<string, string> {
-  const params = ctx.params as Record<string, string | string[] | undefined>;
+  const params: Readonly<Record<string, string | string[] | undefined>> = ctx.params;
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : (value ?? '')]),
   );

@@ -71,7 +71,7 @@ export function mediaOf(schema: Input, input: Input): readonly MediaField[] {
   return [...found.values()];
 }
 
-/** `#/$defs/picture` */
+/** `#/$defs/image` */
 function definitionOf(schema: Input, ref: string): unknown {
   const name = /^#\/\$defs\/([^/~%]+)$/.exec(ref)?.[1];
   const definitions = schema['$defs'];

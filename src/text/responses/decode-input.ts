@@ -18,6 +18,7 @@ import type {
   UnnamedInputItem,
 } from './items.ts';
 
+/** An object of the request, whose schema has checked it (packages/api/src/openai/responses-request.ts): hence the casts. */
 type WireObject = Readonly<Record<string, unknown>>;
 type WirePart = WireObject & { readonly type: string };
 type WireContent = string | readonly WirePart[];

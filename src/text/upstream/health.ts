@@ -6,7 +6,8 @@
  * An upstream that fails repeatedly is tried after the others, but never excluded: one client's requests must
  * not be able to take a model away from all.
  */
-import { CIRCUIT_BREAKER } from '../../upstreams/circuit-breaker.ts';
+import { CLOSED_CIRCUIT, afterFailure, claimProbe } from '../../upstreams/circuit-breaker.ts';
+import type { Circuit } from '../../upstreams/circuit-breaker.ts';
 import type { GatedUpstream, Health, UpstreamGate } from '../../upstreams/gate.ts';
 
 export interface UpstreamHealth {
@@ -27,8 +28,6 @@ export interface UpstreamHealth {
 
 /** The state of the other processes is valid for this long. */
 const FRESH_MS = 1_000;
-const FAILURE_WINDOW_MS = CIRCUIT_BREAKER.failureWindowSeconds * 1000;
-const OPEN_MS = CIRCUIT_BREAKER.openSeconds * 1000;
 /** A pause that ends at most this much later than the known one is the same, reported to many calls at once. */
 const SAME_PAUSE_MS = 1_000;
 
@@ -36,9 +35,7 @@ interface HealthEntry {
   readonly upstream: GatedUpstream;
   refreshedAt: number;
   pausedUntil: number;
-  failures: number;
-  failedAt: number;
-  openUntil: number;
+  circuit: Circuit;
 }
 
 /** @param now milliseconds; only differences count. */
@@ -54,7 +51,7 @@ export function createUpstreamHealth({
   const of = (name: string): HealthEntry => {
     let entry = known.get(name);
     if (entry === undefined) {
-      entry = { upstream: { name }, refreshedAt: -Infinity, pausedUntil: 0, failures: 0, failedAt: 0, openUntil: 0 };
+      entry = { upstream: { name }, refreshedAt: -Infinity, pausedUntil: 0, circuit: CLOSED_CIRCUIT };
       known.set(name, entry);
     }
     return entry;
@@ -77,23 +74,20 @@ export function createUpstreamHealth({
 
     isFailing(name) {
       const entry = of(name);
-      if (entry.failures < CIRCUIT_BREAKER.failuresToOpen) return false;
-      const at = now();
-      if (at < entry.openUntil) return true;
-      entry.openUntil = at + OPEN_MS;
+      if (entry.circuit.openUntil === undefined) return false;
+      const probing = claimProbe(entry.circuit, now());
+      if (probing === undefined) return true;
+      entry.circuit = probing;
       return false;
     },
 
     answered(name) {
-      of(name).failures = 0;
+      of(name).circuit = CLOSED_CIRCUIT;
     },
 
     failed(name) {
       const entry = of(name);
-      const at = now();
-      entry.failures = at - entry.failedAt < FAILURE_WINDOW_MS ? entry.failures + 1 : 1;
-      entry.failedAt = at;
-      if (entry.failures >= CIRCUIT_BREAKER.failuresToOpen) entry.openUntil = at + OPEN_MS;
+      entry.circuit = afterFailure(entry.circuit, now());
     },
 
     paused(name, pauseMs) {

@@ -94,7 +94,7 @@ describe('a link', () => {
     await assertPasses();
   });
 
-  it('closes although somebody waits silently, or has gone, where there is no space', async () => {
+  it('closes although a client waits silently, or has gone, where there is no space', async () => {
     const own = await openLink((echo.address() as AddressInfo).port);
     own.set('full');
     const silent = connect(own.port, '127.0.0.1');

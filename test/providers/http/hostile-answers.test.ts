@@ -222,7 +222,7 @@ describe('the id of a job', { timeout: 120_000 }, () => {
       ['""', 'an empty text'],
       [`"${'x'.repeat(900_000)}"`, 'a text of 900000 characters'],
       ['"http://evil.example/a"', 'a URL at http://evil.example'],
-      // It would be rounded, and name the job of somebody else.
+      // It would be rounded, and name the job of another account.
       ['12345678901234567890', 'the number 12345678901234567000'],
       ['1.5', 'the number 1.5'],
       ['1e400', 'null'],
@@ -246,7 +246,7 @@ describe('the id of a job', { timeout: 120_000 }, () => {
     }
   });
 
-  it('is not missed in a response that refuses the work', async () => {
+  it('is not missed in a response that rejects the work', async () => {
     const refusing = { ...JOBS, submit: { ...JOBS.submit, refusal: "code = 7 ? 'content_rejected'" } };
     const { outcome, lines } = await outcomeOf('submit', sending(200, '{"code":7}'), refusing);
     assert.equal(outcome['reason'], 'content_rejected');

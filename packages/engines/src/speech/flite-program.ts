@@ -177,7 +177,7 @@ function systemCalls(
       return SUCCESS;
     },
     path_open(
-      _folder: number,
+      _directory: number,
       _lookup: number,
       pathAt: number,
       pathLength: number,

@@ -21,15 +21,15 @@ export function createProvider(
   return provider.boundTo?.(upstream, definition.modality) ?? provider;
 }
 
-interface LogLine extends Readonly<Partial<Record<'place' | 'code' | 'status' | 'reason', string | number>>> {
+interface LogLine extends Readonly<Partial<Record<'member' | 'code' | 'status' | 'reason', string | number>>> {
   readonly msg: string;
 }
 
 /** What a worker would log about an exchange; what it logs about an expression is shown with its reason. */
 export function createNotes(log: RunLog): Logger {
   const write = (line: string): void => {
-    const { msg, place, code, status, reason } = JSON.parse(line) as LogLine;
-    if (place !== undefined) return;
+    const { msg, member, code, status, reason } = JSON.parse(line) as LogLine;
+    if (member !== undefined) return;
     const details = [status, reason, code].filter((detail) => detail !== undefined).join(', ');
     log.add({ step: 'note', text: `a worker logs: ${msg}${details === '' ? '' : ` (${details})`}` });
   };

@@ -175,7 +175,7 @@ function insert(first: Canvas, second: Canvas, size: PixelSize): Pixels {
 export function join(images: readonly Pixels[], joining: Joining, words: string, size: PixelSize): Pixels {
   const canvases = images.map(canvasOf);
   const [one, two] = isTurnedRound(words) ? [canvases[1], canvases[0]] : [canvases[0], canvases[1]];
-  if (one === undefined || two === undefined) throw new RangeError('two pictures at least');
+  if (one === undefined || two === undefined) throw new RangeError('two images at least');
   switch (joining) {
     case 'collage':
       return collage(canvases, size);

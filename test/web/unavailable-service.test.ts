@@ -25,7 +25,7 @@ import type { SignedInPage } from './support/signed-in-page.ts';
 const elsewhere = (path: string): string => (path === '/keys' ? '/models' : '/keys');
 
 /** What a browser logs about missing responses, and about rejections. */
-const AWAY = /net::ERR_|status of (?:503|429)|UnreachableError|PageNotLoadedError/;
+const UNAVAILABLE = /net::ERR_|status of (?:503|429)|UnreachableError|PageNotLoadedError/;
 const SIGNED_OUT = /status of 401/;
 
 describe('a dashboard whose service is unavailable', () => {
@@ -57,7 +57,7 @@ describe('a dashboard whose service is unavailable', () => {
 
   async function open(path: string, key = account.client.key): Promise<SignedInPage> {
     const opened = await openSignedInPage(browser, { url: darkroom.url, key, path });
-    opened.expect(AWAY);
+    opened.expect(UNAVAILABLE);
     return opened;
   }
 
