@@ -28,7 +28,7 @@ import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError, openAiCodeOf } from '../app/errors.ts';
-import { createBudget } from '../app/register-routes.ts';
+import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
@@ -55,9 +55,11 @@ export interface MediaCall {
   readonly isBudgeted?: boolean;
   /** A task was created for this request. */
   onCreated?(): void;
+  /** The task exists, and the response waits for its end. */
+  onWaiting?(): void;
 }
 
-type Request = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
+export type MediaRequest = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
 
 /** Request headers of these endpoints. */
 export const MEDIA_REQUEST_HEADERS = {
@@ -85,23 +87,30 @@ function taskIdHeader({ config }: HttpContext): string {
   return `${config.callbacks.headerPrefix}-Task-Id`;
 }
 
-/** Does the work of a request, and sets the headers that every response of these endpoints has. */
+/**
+ * Does the work of a request, and sets the headers that every response of these endpoints has.
+ *
+ * @param work sends the head of the response only after it has called `setHeaders`, or leaves that to others.
+ */
 export async function withMediaHeaders<Result>(
   http: HttpContext,
-  { ctx, caller }: Request,
-  work: () => Promise<Result>,
+  { ctx, caller }: MediaRequest,
+  work: (setHeaders: () => void) => Promise<Result>,
 ): Promise<Result> {
   const startedAt = performance.now();
+  const setHeaders = (): void => {
+    const budget = createBudget(caller);
+    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
+    ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
+    ctx.set('x-ratelimit-limit-requests', String(limit));
+    ctx.set('x-ratelimit-remaining-requests', String(remaining));
+    ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
+    setRateLimitHeaders(http, ctx, budget);
+  };
   try {
-    return await work();
+    return await work(setHeaders);
   } finally {
-    if (!ctx.headerSent) {
-      const { limit, remaining, resetAt } = http.rateLimiter.state(createBudget(caller));
-      ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
-      ctx.set('x-ratelimit-limit-requests', String(limit));
-      ctx.set('x-ratelimit-remaining-requests', String(remaining));
-      ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
-    }
+    if (!ctx.headerSent) setHeaders();
   }
 }
 
@@ -113,7 +122,7 @@ export async function withMediaHeaders<Result>(
  */
 export async function runMediaCall(
   http: HttpContext,
-  request: Request,
+  request: MediaRequest,
   call: MediaCall,
 ): Promise<TaskDetail | undefined> {
   const { ctx, caller } = request;
@@ -125,6 +134,7 @@ export async function runMediaCall(
   // Before there is a task: where as many wait as may, the client is to try again.
   if (seconds !== 0) await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
   const response = await startResponse(http, request, call);
+  call.onWaiting?.();
   for (;;) {
     const task = await waitForEnd(http, request, response.taskId(), seconds);
     if (task === 'disconnected') return undefined;
@@ -157,7 +167,7 @@ interface MediaResponse {
   isSent(): void;
 }
 
-async function startResponse(http: HttpContext, request: Request, call: MediaCall): Promise<MediaResponse> {
+async function startResponse(http: HttpContext, request: MediaRequest, call: MediaCall): Promise<MediaResponse> {
   const { ctx, caller } = request;
   const { database } = http;
   const { path } = MEDIA_ENDPOINTS[call.endpoint];
@@ -198,12 +208,12 @@ async function startResponse(http: HttpContext, request: Request, call: MediaCal
   };
 }
 
-function isRetry(ctx: Request['ctx']): boolean {
+function isRetry(ctx: MediaRequest['ctx']): boolean {
   return /^[1-9]\d{0,5}$/.test(ctx.get('X-Stainless-Retry-Count'));
 }
 
 /** @param end called once, with whether the whole response was sent. */
-function whenClosed({ res }: Request['ctx'], end: (isFinished: boolean) => void): void {
+function whenClosed({ res }: MediaRequest['ctx'], end: (isFinished: boolean) => void): void {
   if (res.closed || res.destroyed) {
     end(false);
     return;
@@ -217,7 +227,7 @@ function whenClosed({ res }: Request['ctx'], end: (isFinished: boolean) => void)
 
 async function createTask(
   http: HttpContext,
-  { ctx, caller }: Request,
+  { ctx, caller }: MediaRequest,
   call: MediaCall,
   { key, waiter, print }: { key: string | undefined; waiter: string | undefined; print: AwaitedRequest['fingerprint'] },
 ): Promise<TaskId> {
@@ -259,7 +269,7 @@ function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown
 /** @param seconds how long the client waits; undefined: until the task has ended. */
 async function waitForEnd(
   http: HttpContext,
-  { ctx, caller }: Request,
+  { ctx, caller }: MediaRequest,
   taskId: TaskId,
   seconds: number | undefined,
 ): Promise<TaskDetail | 'disconnected'> {
@@ -285,7 +295,12 @@ function stopping(taskId: TaskId): RequestError {
 }
 
 /** The response of a client that does not wait for the result. */
-async function respondAccepted(http: HttpContext, { ctx }: Request, task: TaskDetail, prefer: string): Promise<void> {
+async function respondAccepted(
+  http: HttpContext,
+  { ctx }: MediaRequest,
+  task: TaskDetail,
+  prefer: string,
+): Promise<void> {
   const wire = await respondWithTask(ctx, http, task);
   const wait = preferredWait(prefer);
   const applied = [prefersAsync(prefer) ? 'respond-async' : '', wait === undefined ? '' : `wait=${wait}`];
