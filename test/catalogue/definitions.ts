@@ -51,6 +51,56 @@ export function compatibleDefinition(changes: Partial<ModelDefinition> = {}): Mo
   });
 }
 
+/** A model that answers OpenAI's edits, of up to three images and a mask. */
+export function compatibleEditDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  const image = { type: 'string', minLength: 1, maxLength: 2048, contentMediaType: 'image/*' };
+  return definition({
+    name: 'acme/compatible-edit',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['prompt', 'image_urls'],
+      properties: {
+        prompt: { type: 'string', minLength: 1, maxLength: 2000 },
+        image_urls: { type: 'array', minItems: 1, maxItems: 3, items: image },
+        mask_url: image,
+        count: { type: 'integer', minimum: 1, maximum: 4 },
+      },
+    },
+    pricing: { unit: 'image', usd: '0.01' },
+    examples: [{ prompt: 'a fox', image_urls: ['https://example.com/a.png'] }],
+    dialects: {
+      openai: {
+        'images/edits': {
+          image: { field: 'image_urls' },
+          mask: { field: 'mask_url' },
+          prompt: { field: 'prompt' },
+          n: { field: 'count' },
+        },
+      },
+    },
+    ...changes,
+  });
+}
+
+/** The same for one image, without a mask. */
+export function compatibleRetouchDefinition(): ModelDefinition {
+  return compatibleEditDefinition({
+    name: 'acme/compatible-retouch',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['prompt', 'image'],
+      properties: {
+        prompt: { type: 'string', minLength: 1, maxLength: 2000 },
+        image: { type: 'string', maxLength: 2048, contentMediaType: 'image/*' },
+      },
+    },
+    examples: [{ prompt: 'a fox', image: 'https://example.com/a.png' }],
+    dialects: { openai: { 'images/edits': { image: { field: 'image' }, prompt: { field: 'prompt' } } } },
+  });
+}
+
 /** A model that answers OpenAI's speech. */
 export function compatibleSpeechDefinition(): ModelDefinition {
   return definition({

@@ -21,6 +21,7 @@ import {
   requestOf,
   send,
   speechBody,
+  editForm,
   transcriptionForm,
 } from './route-requests.ts';
 import type { Parts } from './route-requests.ts';
@@ -102,10 +103,20 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
     const { headers, ...form } = await transcriptionForm();
     return [[{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202]];
   },
+  createImageEdit: async () => {
+    const { headers, ...form } = await editForm();
+    const json = { model: 'acme/compatible-edit', prompt: 'a', images: [{ image_url: 'https://example.com/a.png' }] };
+    return [
+      [{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202],
+      [{ body: json, headers: { Prefer: 'respond-async' } }, 202],
+      [await streamedRequest('createImageEdit', await editForm({ stream: 'true' })), 200],
+    ];
+  },
   createSpeech: async () => [[{ body: speechBody(), headers: { Prefer: 'respond-async' } }, 202]],
   createImage: async () => [
     [{ body: imageBody(), headers: { Prefer: 'respond-async' } }, 202],
     [{ body: imageBody(), headers: { Prefer: 'wait=1' } }, 202],
+    [await streamedRequest('createImage', { body: imageBody({ stream: true }) }), 200],
   ],
   createResponse: async () => [[{ body: { model: 'acme/text', input: 'Say hello.', stream: true } }, 200]],
   getResponse: async () => {
@@ -139,6 +150,19 @@ async function erasedRequest(operationId: string): Promise<Parts> {
   const { output } = (await account.client.get(String(answer.headers['x-darkroom-task-id']))).body.data;
   assert.equal((await account.client.send('DELETE', `/v1/storages/${output?.[0]?.id}`)).status, 200);
   return parts;
+}
+
+/** A request for a stream whose task has ended. */
+async function streamedRequest(operationId: string, parts: Parts): Promise<Parts> {
+  const headers = { ...parts.headers, 'Idempotency-Key': `streamed-${operationId}` };
+  const created = await send(
+    served.url,
+    routeOf(operationId),
+    { ...parts, headers: { ...headers, Prefer: 'respond-async' } },
+    account.client.key,
+  );
+  await served.succeed(String(created.headers['x-darkroom-task-id']), Buffer.from('an image'));
+  return { ...parts, headers };
 }
 
 /** What makes another request of it. */
@@ -180,6 +204,17 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'estimateTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   ...rejectionsOfMedia('createImage', imageBody()),
   ...rejectionsOfMedia('createSpeech', speechBody()),
+  'createImageEdit 400 MODEL_UNAVAILABLE': () => editForm({ model: 'acme/none' }),
+  'createImageEdit 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 1n });
+    return { ...(await editForm()), key: poor.client.key };
+  },
+  'createImageEdit 404 NOT_FOUND': () => erasedRequest('createImageEdit'),
+  'createImageEdit 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
+    const { headers = {} } = await requestOf(routeOf('createImageEdit'), world, account);
+    const other = await editForm({ prompt: 'another' });
+    return { ...other, headers: { ...headers, ...other.headers } };
+  },
   'createTranscription 400 MODEL_UNAVAILABLE': () => transcriptionForm({ model: 'acme/none' }),
   'createTranscription 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });

@@ -111,6 +111,17 @@ export const TRANSCRIPT = JSON.stringify({
   segments: [{ start: 0, end: 1.5, text: 'Mind the gap.' }],
 });
 
+/** The form of an edit. */
+export async function editForm(
+  changes: Readonly<Record<string, string>> = {},
+): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+  const form = new FormData();
+  const fields = { model: 'acme/compatible-edit', prompt: 'make it night', ...changes };
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append('image', new Blob([new Uint8Array(await createImage())]), 'image.png');
+  return encodedForm(form);
+}
+
 /** The form of a transcription. */
 export async function transcriptionForm(
   changes: Readonly<Record<string, string | undefined>> = {},
@@ -121,6 +132,10 @@ export async function transcriptionForm(
     if (value !== undefined) form.append(name, value);
   }
   form.append('file', new Blob([file]), 'station.wav');
+  return encodedForm(form);
+}
+
+async function encodedForm(form: FormData) {
   const encoded = new Response(form);
   const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
   return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
@@ -177,6 +192,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   createChatCompletion: async () => ({ body: chatBody() }),
   createImage: (world, account) => mediaRequest(world, account, '/v1/images/generations', { body: imageBody() }),
+  createImageEdit: async (world, account) => mediaRequest(world, account, '/v1/images/edits', await editForm()),
   createSpeech: (world, account) => mediaRequest(world, account, '/v1/audio/speech', { body: speechBody() }),
   createTranscription: async (world, account) =>
     mediaRequest(world, account, '/v1/audio/transcriptions', await transcriptionForm()),

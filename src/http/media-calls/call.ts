@@ -8,7 +8,6 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { ResolvedModel } from '../../catalogue/catalogue.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { MEDIA_ENDPOINTS } from '../../catalogue/openai-endpoints.ts';
-import { endpointFieldOf } from '../../catalogue/openai-input.ts';
 import { newId } from '../../domain/ids.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -35,7 +34,7 @@ import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, requestFieldOf } from './failure.ts';
 
 /** The longest wait on the feed at once, in seconds: no task is in progress for as long, and a timer takes it. */
 const LONGEST_WAIT_SECONDS = 1_000_000;
@@ -49,7 +48,7 @@ export interface MediaCall {
   readonly task: Readonly<Record<string, unknown>>;
   /** The request as the client sent it: two with the same one are equal. */
   readonly sent: Readonly<Record<string, unknown>>;
-  /** Fields of the input that no rule of the model sets, with the field of the request that they follow from. */
+  /** Fields of the input whose field in the request is another than the rules of the model say. */
   readonly fieldOf?: Readonly<Record<string, string>>;
   /** Whether the request has taken its token from the budget of creates already. */
   readonly isBudgeted?: boolean;
@@ -251,11 +250,11 @@ async function createTask(
 }
 
 /** An error about the input, with the name that its field has in the request. */
-function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown): unknown {
+function inFieldsOf(call: MediaCall, error: unknown): unknown {
   if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
   const { keyword } = error;
   const own = error.param.slice('input.'.length);
-  const field = endpointFieldOf(model.definition, endpoint, own) ?? fieldOf[own];
+  const field = requestFieldOf(call, own);
   if (field === undefined) return error;
   const message = error.message.replace(`invalid input: ${own}:`, `invalid request: ${field}:`);
   return new RequestError('invalid_request', message, {

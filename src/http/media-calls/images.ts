@@ -26,7 +26,8 @@ export interface ImageCall {
   readonly fields: ImageResponseFields;
   /** The event of an image that is complete. */
   readonly completedEvent: 'image_generation.completed' | 'image_edit.completed';
-  setHeaders(): void;
+  /** Called before the head of a stream is sent. */
+  readonly setHeaders: () => void;
 }
 
 /** @throws {RequestError} fields that contradict each other. */

@@ -22,9 +22,9 @@ export interface StreamedCall {
   readonly request: MediaRequest;
   readonly call: MediaCall;
   /** Called before the head of the response is sent. */
-  setHeaders(): void;
+  readonly setHeaders: () => void;
   /** The events of a task that has succeeded. @throws {RequestError} there are none. */
-  framesOf(task: TaskDetail): Promise<AsyncIterable<string>>;
+  readonly framesOf: (task: TaskDetail) => Promise<AsyncIterable<string>>;
 }
 
 /** @throws {RequestError} the task has failed, or this process stops, and nothing was sent. */

@@ -1,14 +1,23 @@
-/** `POST /v1/images/generations` (contract §10): a task whose images are the response. */
-import { inputOf } from '../../catalogue/openai-input.ts';
+/** `POST /v1/images/generations` and `/v1/images/edits` (contract §10): a task whose images are the response. */
+import type { ResolvedModel } from '../../catalogue/catalogue.ts';
+import { inputOf, takesSeveral } from '../../catalogue/openai-input.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
-import { ImageGenerationRequestSchema, ImagesResponseSchema } from '@darkroom/api/openai/images';
+import {
+  ImageEditFormSchema,
+  ImageEditRequestSchema,
+  ImageGenerationRequestSchema,
+  ImagesResponseSchema,
+} from '@darkroom/api/openai/images';
 import type { ImageGenerationRequest } from '@darkroom/api/openai/images';
 import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/call.ts';
 import type { MediaCall } from '../media-calls/call.ts';
+import { readEditRequest } from '../media-calls/edit-request.ts';
 import { requireReturnable, respondWithImages } from '../media-calls/images.ts';
+import { withUploads } from '../media-calls/request-uploads.ts';
 
 export function imageRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -42,6 +51,47 @@ export function imageRoutes(http: HttpContext): readonly Route[] {
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
       handle: (request) => withMediaHeaders(http, request, (setHeaders) => generate(http, request, setHeaders)),
     }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/images/edits',
+      operationId: 'createImageEdit',
+      tag: 'Images and audio',
+      summary: 'Edit images',
+      description:
+        "Compatible with OpenAI's edits, as a form and as JSON. Stores the images of a form as uploads, creates a task and waits for its result. If the client disconnects after the images were sent, the task continues. A field that the model does not have is rejected, and the error names it.",
+      access: 'tasks:write',
+      budget: 'create',
+      headers: MEDIA_REQUEST_HEADERS,
+      body: {
+        kind: 'raw',
+        mimeTypes: ['multipart/form-data'],
+        form: ImageEditFormSchema,
+        json: {
+          schema: ImageEditRequestSchema,
+          example: {
+            model: 'darkroom/edit',
+            prompt: 'Golden hour, and blur the background',
+            images: [{ image_url: 'https://example.com/street.jpg' }],
+          },
+        },
+        description: 'A form with the images and the fields, or JSON that refers to images.',
+      },
+      response: { kind: 'json', schema: ImagesResponseSchema },
+      otherResponses: {
+        200: { description: 'With `stream`: an event for each image.', mimeTypes: ['text/event-stream'] },
+        202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
+      },
+      responseHeaders: mediaResponseHeaders(http),
+      errors: [
+        'MODEL_UNAVAILABLE',
+        'INSUFFICIENT_BALANCE',
+        'IDEMPOTENCY_KEY_MISMATCH',
+        'NOT_FOUND',
+        'PAYLOAD_TOO_LARGE',
+        'UNSUPPORTED_MEDIA_TYPE',
+      ],
+      handle: (request) => withMediaHeaders(http, request, (setHeaders) => edit(http, request, setHeaders)),
+    }),
   ];
 }
 
@@ -54,8 +104,7 @@ async function generate(
   requireReturnable(body);
   const model = http.catalogue.resolve(body.model, undefined);
   const input = inputOf(model.definition, 'images/generations', body);
-  const metadata = body.user ? { metadata: { user: body.user } } : {};
-  const task = { model: body.model, input, ...metadata };
+  const task = { model: body.model, input, ...metadataOf(body) };
   const call: MediaCall = { endpoint: 'images/generations', model, task, sent: body };
   return respondWithImages(http, {
     request,
@@ -64,4 +113,47 @@ async function generate(
     completedEvent: 'image_generation.completed',
     setHeaders,
   });
+}
+
+async function edit(
+  http: HttpContext,
+  request: RouteRequest<unknown, unknown>,
+  setHeaders: () => void,
+): Promise<unknown> {
+  return withUploads(http, request.caller.accountId, async (uploads) => {
+    const { fields, images, mask, imagesField } = await readEditRequest(http, request, uploads);
+    requireReturnable(fields);
+    const model = http.catalogue.resolve(fields.model, undefined);
+    const image = imageValue(
+      model,
+      images.map(({ url }) => url),
+      imagesField,
+    );
+    const input = inputOf(model.definition, 'images/edits', { ...fields, image, mask: mask?.url });
+    const own = model.definition.dialects?.openai?.['images/edits']?.['image']?.field;
+    const call: MediaCall = {
+      endpoint: 'images/edits',
+      model,
+      task: { model: fields.model, input, ...metadataOf(fields) },
+      sent: { ...fields, image: images.map(({ print }) => print), mask: mask?.print ?? null },
+      fieldOf: own === undefined ? {} : { [own]: imagesField },
+      isBudgeted: true,
+      onCreated: () => uploads.keep(),
+    };
+    return respondWithImages(http, { request, call, fields, completedEvent: 'image_edit.completed', setHeaders });
+  });
+}
+
+/** A list for a model that takes one, or the only image. */
+function imageValue({ definition }: ResolvedModel, urls: readonly string[], field: string): unknown {
+  // Of a model without rules for the endpoint, that is the error.
+  const hasRules = definition.dialects?.openai?.['images/edits'] !== undefined;
+  if (takesSeveral(definition, 'images/edits', 'image')) return urls;
+  if (urls.length <= 1 || !hasRules) return urls[0];
+  const message = `invalid request: ${field}: the model ${definition.name} takes one image`;
+  throw invalidRequest(message, { param: field, keyword: 'maxItems', code: 'invalid_value' });
+}
+
+function metadataOf({ user }: { readonly user?: string | null }) {
+  return user ? { metadata: { user } } : {};
 }

@@ -9,7 +9,6 @@ import {
 import { contentTypeOf } from '@darkroom/media/media-types';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { UnsupportedFieldError, inputOf, transcriptFormatOf } from '../../catalogue/openai-input.ts';
-import { markUploadDeleted } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
 import { compileParse } from '../../schema/schema-validation.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
@@ -19,9 +18,11 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, openAiCodeOf, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
+import { FormDecoder } from '../bodies/form-fields.ts';
 import { storeUpload } from '../bodies/store-upload.ts';
 import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, runMediaCall, withMediaHeaders } from '../media-calls/call.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
+import { withUploads } from '../media-calls/request-uploads.ts';
 import { transcriptionOf } from '../media-calls/transcript-body.ts';
 
 const TEXT_TYPES = ['text/plain', 'application/x-subrip', 'text/vtt'];
@@ -68,11 +69,12 @@ export function transcriptionRoutes(http: HttpContext): readonly Route[] {
 async function transcribe(http: HttpContext, request: RouteRequest<unknown, unknown>): Promise<unknown> {
   const { ctx, caller } = request;
   const { accountId } = caller;
-  const form = new FormDecoder();
-  const upload = await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId, form));
-  let isUsed = false;
-  try {
-    const parsed = parseFields(form.fields());
+  const decoder = new FormDecoder({ numbers: ['temperature'], booleans: ['stream'] });
+  const form = { file: 'file', take: (name: string, value: string) => decoder.take(name, value) };
+  return withUploads(http, accountId, async (uploads) => {
+    const upload = await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId, form));
+    uploads.add(upload.id);
+    const parsed = parseFields(decoder.fields());
     if (parsed.violation !== undefined) throw violated(parsed.violation, openAiCodeOf(parsed.violation));
     const fields = parsed.value;
     const model = http.catalogue.resolve(fields.model, undefined);
@@ -86,20 +88,9 @@ async function transcribe(http: HttpContext, request: RouteRequest<unknown, unkn
       sent: { ...fields, file: upload.sha256 },
       fieldOf: Object.fromEntries(Object.keys(seconds).map((own) => [own, 'file'])),
       isBudgeted: true,
-      onCreated() {
-        isUsed = true;
-      },
+      onCreated: () => uploads.keep(),
     });
-    return ended === undefined ? undefined : await respond(http, request, ended, fields.response_format ?? 'json');
-  } finally {
-    if (!isUsed) await discard(http, accountId, upload.id);
-  }
-}
-
-/** A retry, or a request that is rejected, has no use for its recording; at the latest it expires. */
-async function discard(http: HttpContext, accountId: string, id: string): Promise<void> {
-  await markUploadDeleted(http.database, accountId, id, http.now()).catch((error: unknown) => {
-    http.logger.warn({ err: error }, 'deleting an upload without a task failed; it will expire');
+    return ended === undefined ? undefined : respond(http, request, ended, fields.response_format ?? 'json');
   });
 }
 
@@ -139,32 +130,4 @@ function noTranscript(): RequestError {
     code: 'no_output',
     headers: { 'x-should-retry': 'false' },
   });
-}
-
-/** Collects the fields of the form, which are all texts, as the schema has them. */
-class FormDecoder {
-  readonly file = 'file';
-  readonly #fields = new Map<string, unknown>();
-
-  take(name: string, value: string): void {
-    if (name.endsWith('[]')) {
-      const list = this.#fields.get(name.slice(0, -2));
-      this.#fields.set(name.slice(0, -2), [...(Array.isArray(list) ? list : []), value]);
-      return;
-    }
-    if (this.#fields.has(name)) {
-      throw new RequestError('invalid_request', `invalid request: ${name}: it is given twice`, { param: name });
-    }
-    this.#fields.set(name, decoded(name, value));
-  }
-
-  fields(): Readonly<Record<string, unknown>> {
-    return Object.fromEntries(this.#fields);
-  }
-}
-
-function decoded(name: string, value: string): unknown {
-  if (name === 'temperature' && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-  if (name === 'stream' && (value === 'true' || value === 'false')) return value === 'true';
-  return value;
 }
