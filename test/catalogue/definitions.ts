@@ -142,6 +142,7 @@ export function compatibleTranscriptionDefinition(changes: Partial<ModelDefiniti
       properties: {
         audio_url: { type: 'string', maxLength: 2048, contentMediaType: 'audio/*' },
         language: { type: 'string', pattern: '^[a-z]{2}$' },
+        translate: { type: 'boolean', default: false },
         formats: { type: 'array', items: { enum: ['text', 'json', 'srt', 'vtt'] }, minItems: 1, uniqueItems: true },
         max_seconds: { type: 'integer', minimum: 1, maximum: 60, default: 60 },
       },
@@ -150,6 +151,18 @@ export function compatibleTranscriptionDefinition(changes: Partial<ModelDefiniti
     examples: [{ audio_url: 'https://example.com/a.mp3' }],
     dialects: {
       openai: {
+        'audio/translations': {
+          file: { field: 'audio_url' },
+          response_format: {
+            values: {
+              json: { formats: ['json'], translate: true },
+              text: { formats: ['text'], translate: true },
+              srt: { formats: ['srt'], translate: true },
+              vtt: { formats: ['vtt'], translate: true },
+              verbose_json: { formats: ['json'], translate: true },
+            },
+          },
+        },
         'audio/transcriptions': {
           file: { field: 'audio_url' },
           language: { field: 'language' },

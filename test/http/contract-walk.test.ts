@@ -21,6 +21,7 @@ import {
   requestOf,
   send,
   speechBody,
+  TRANSCRIPT,
   editForm,
   transcriptionForm,
 } from './route-requests.ts';
@@ -101,7 +102,10 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   createChatCompletion: async () => [[{ body: chatBody({ stream: true }) }, 200]],
   createTranscription: async () => {
     const { headers, ...form } = await transcriptionForm();
-    return [[{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202]];
+    return [
+      [{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202],
+      [await streamedRequest('createTranscription', await transcriptionForm({ stream: 'true' })), 200],
+    ];
   },
   createImageEdit: async () => {
     const { headers, ...form } = await editForm();
@@ -111,6 +115,10 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
       [{ body: json, headers: { Prefer: 'respond-async' } }, 202],
       [await streamedRequest('createImageEdit', await editForm({ stream: 'true' })), 200],
     ];
+  },
+  createTranslation: async () => {
+    const { headers, ...form } = await transcriptionForm();
+    return [[{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202]];
   },
   createSpeech: async () => [[{ body: speechBody(), headers: { Prefer: 'respond-async' } }, 202]],
   createImage: async () => [
@@ -161,7 +169,9 @@ async function streamedRequest(operationId: string, parts: Parts): Promise<Parts
     { ...parts, headers: { ...headers, Prefer: 'respond-async' } },
     account.client.key,
   );
-  await served.succeed(String(created.headers['x-darkroom-task-id']), Buffer.from('an image'));
+  const taskId = String(created.headers['x-darkroom-task-id']);
+  if (operationId === 'createTranscription') await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+  else await served.succeed(taskId, Buffer.from('an image'));
   return { ...parts, headers };
 }
 
@@ -185,6 +195,26 @@ function rejectionsOfMedia(operationId: string, sent: object): WalkedListener['r
   };
 }
 
+/** Of one whose request is a form. */
+function rejectionsOfForm(
+  operationId: string,
+  formOf: (changes?: Readonly<Record<string, string>>) => Promise<Parts>,
+): WalkedListener['rejections'] {
+  return {
+    [`${operationId} 400 MODEL_UNAVAILABLE`]: () => formOf({ model: 'acme/none' }),
+    [`${operationId} 402 INSUFFICIENT_BALANCE`]: async () => {
+      const poor = await served.newAccount({ microUsd: 1n });
+      return { ...(await formOf()), key: poor.client.key };
+    },
+    [`${operationId} 404 NOT_FOUND`]: () => erasedRequest(operationId),
+    [`${operationId} 422 IDEMPOTENCY_KEY_MISMATCH`]: async () => {
+      const { headers = {} } = await requestOf(routeOf(operationId), world, account);
+      const other = await formOf({ response_format: operationId === 'createImageEdit' ? 'url' : 'text' });
+      return { ...other, headers: { ...headers, ...other.headers } };
+    },
+  };
+}
+
 const REJECTIONS: WalkedListener['rejections'] = {
   'callMcp 403 FORBIDDEN': async () => ({
     headers: { Origin: 'https://elsewhere.example' },
@@ -204,28 +234,9 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'estimateTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   ...rejectionsOfMedia('createImage', imageBody()),
   ...rejectionsOfMedia('createSpeech', speechBody()),
-  'createImageEdit 400 MODEL_UNAVAILABLE': () => editForm({ model: 'acme/none' }),
-  'createImageEdit 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { ...(await editForm()), key: poor.client.key };
-  },
-  'createImageEdit 404 NOT_FOUND': () => erasedRequest('createImageEdit'),
-  'createImageEdit 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
-    const { headers = {} } = await requestOf(routeOf('createImageEdit'), world, account);
-    const other = await editForm({ prompt: 'another' });
-    return { ...other, headers: { ...headers, ...other.headers } };
-  },
-  'createTranscription 400 MODEL_UNAVAILABLE': () => transcriptionForm({ model: 'acme/none' }),
-  'createTranscription 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { ...(await transcriptionForm()), key: poor.client.key };
-  },
-  'createTranscription 404 NOT_FOUND': () => erasedRequest('createTranscription'),
-  'createTranscription 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
-    const { headers = {} } = await requestOf(routeOf('createTranscription'), world, account);
-    const other = await transcriptionForm({ language: 'en' });
-    return { ...other, headers: { ...headers, ...other.headers } };
-  },
+  ...rejectionsOfForm('createImageEdit', editForm),
+  ...rejectionsOfForm('createTranscription', transcriptionForm),
+  ...rejectionsOfForm('createTranslation', transcriptionForm),
   'createTask 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: body(), key: poor.client.key };

@@ -98,7 +98,8 @@ async function mediaRequest({ served }: World, account: ServedAccount, path: str
   assert.equal(created.status, 202, created.text);
   const { taskId } = JSON.parse(created.text) as { taskId: string };
   if (path.endsWith('speech')) await served.succeed(taskId, Buffer.from('a sound'), 'audio/mpeg');
-  else if (path.endsWith('transcriptions')) await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+  else if (/(transcriptions|translations)$/.test(path))
+    await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
   else await served.succeed(taskId, await createImage());
   return { body: sent.body, headers: { ...headers, Prefer: 'wait=1' } };
 }
@@ -196,6 +197,8 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   createSpeech: (world, account) => mediaRequest(world, account, '/v1/audio/speech', { body: speechBody() }),
   createTranscription: async (world, account) =>
     mediaRequest(world, account, '/v1/audio/transcriptions', await transcriptionForm()),
+  createTranslation: async (world, account) =>
+    mediaRequest(world, account, '/v1/audio/translations', await transcriptionForm()),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
