@@ -258,6 +258,25 @@ describe('edits of images in a form', () => {
     assert.equal(await uploadsOf(served, account), 1);
   });
 
+  it('that are sent twice at the same moment with one key are one task, with one copy of the image', async () => {
+    const account = await served.newAccount();
+    const headers = { ...ASYNC, 'Idempotency-Key': 'at once' };
+    const answers = await Promise.all([0, 1].map(() => editForm(account, [['image', photo]], headers)));
+
+    const [taskId] = await tasksOf(served, account);
+    assert.deepEqual(
+      answers.map((answer) => [answer.status, answer.headers['x-darkroom-task-id']]),
+      [
+        [202, taskId],
+        [202, taskId],
+      ],
+    );
+    assert.equal(await uploadsOf(served, account), 1);
+    const { image_urls: images } = await inputOfTask(served, taskId ?? assert.fail());
+    assert.ok(Array.isArray(images));
+    assert.ok((await bytesOf(account, images[0])).equals(photo));
+  });
+
   it('name the field of the request when the task fails because of an image', async () => {
     const account = await served.newAccount();
     const answers = [

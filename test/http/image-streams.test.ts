@@ -202,10 +202,10 @@ describe('a stream of images whose head was sent', () => {
     await fail(hasty, taskId, 'content_rejected');
     await call.ended;
 
-    const [failed, ...others] = eventsOf({ text: call.text() });
+    const [failed = assert.fail(), ...others] = eventsOf({ text: call.text() });
     assert.deepEqual(others, []);
-    assert.equal(failed?.event, 'error');
-    const { type, code, error } = failed?.data as unknown as FailedAnswer & { type: string };
+    assert.equal(failed.event, 'error');
+    const { type, code, error } = failed.data as unknown as FailedAnswer & { type: string };
     assert.deepEqual(
       [type, code, error.type, error.code],
       ['error', 400, 'invalid_request_error', 'moderation_blocked'],
