@@ -7,7 +7,7 @@ import { compileViolation } from '../schema/schema-validation.ts';
 import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';
 import { MEDIA_ENDPOINTS } from './openai-endpoints.ts';
-import type { EndpointRules, FieldRule, MediaEndpoint, MediaEndpointName } from './openai-endpoints.ts';
+import type { EndpointField, EndpointRules, FieldRule, MediaEndpoint, MediaEndpointName } from './openai-endpoints.ts';
 import { transcriptFormatOf } from './openai-input.ts';
 
 type Schema = ModelDefinition['inputSchema'];
@@ -23,7 +23,7 @@ export function findDialectProblems({ dialects, modality, inputSchema }: ModelDe
     const place = `dialects.openai.${name}`;
     if (endpoint.modality !== modality) return [`${place}: it is for models of modality ${endpoint.modality}`];
     const ofRules = Object.entries(rules).flatMap(([field, rule]) =>
-      problemsOfRule(`${place}.${field}`, field, rule, inputSchema),
+      problemsOfRule(`${place}.${field}`, endpoint.fields[field], rule, inputSchema),
     );
     if (ofRules.length > 0) return ofRules;
     return [
@@ -34,14 +34,19 @@ export function findDialectProblems({ dialects, modality, inputSchema }: ModelDe
   });
 }
 
-function problemsOfRule(place: string, field: string, { field: own, values }: FieldRule, schema: Schema): string[] {
+function problemsOfRule(
+  place: string,
+  facts: EndpointField | undefined,
+  { field: own, values }: FieldRule,
+  schema: Schema,
+): string[] {
   if ((own === undefined) === (values === undefined)) return [`${place}: it needs either field or values`];
   const properties = propertiesOf(schema);
   if (own !== undefined) {
     if (Object.hasOwn(properties, own)) return [];
     return [`${place}.field: the inputSchema has no property ${JSON.stringify(own)}`];
   }
-  if (field === 'file') return [`${place}: a file is passed on under the name of a field`];
+  if (facts?.isFile === true) return [`${place}: a file is passed on under the name of a field`];
   const find = compileViolation(partOf(schema), 'invalid input');
   return Object.entries(values ?? {}).flatMap(([value, members]) => {
     const violation = find(members);
@@ -78,7 +83,7 @@ function fieldsSetBy({ field, values = {} }: FieldRule): readonly string[] {
 function unsetIn(place: string, { fields }: MediaEndpoint, rules: EndpointRules, schema: Schema): string[] {
   const alwaysSet = new Set(
     Object.entries(rules)
-      .filter(([field]) => fields[field]?.isRequired === true)
+      .filter(([field]) => fields[field]?.isRequired === true || fields[field]?.mayBeRequired === true)
       .flatMap(([, rule]) => fieldsSetBy(rule).filter((own) => isSetByAll(rule, own))),
   );
   const undeclared = Object.entries(fields)

@@ -16,6 +16,14 @@ export interface EndpointField {
    * models had instead.
    */
   readonly defaults?: readonly (string | number | boolean)[];
+  /** A file, which is passed on under the name of a field; in a list, if the model takes one. */
+  readonly isFile?: true;
+  /** Clients send a number in a string; it is passed on in the type that the model has. */
+  readonly isNumberInString?: true;
+  /**
+   * The model may require it although not every request has it: a request without it is then rejected by its name.
+   */
+  readonly mayBeRequired?: true;
 }
 
 export interface MediaEndpoint {
@@ -56,11 +64,30 @@ export const MEDIA_ENDPOINTS = {
     path: '/v1/audio/transcriptions',
     modality: 'transcription',
     fields: {
-      file: { isRequired: true },
+      file: { isRequired: true, isFile: true },
       language: {},
       prompt: {},
       response_format: { defaults: ['json'] },
       temperature: { defaults: [0] },
+    },
+  },
+  videos: {
+    path: '/v1/videos',
+    modality: 'video',
+    // Without OpenAI's defaults for length and size: they are those of its own models.
+    fields: {
+      prompt: { isRequired: true },
+      seconds: { isNumberInString: true },
+      size: {},
+      input_reference: { isFile: true, mayBeRequired: true },
+    },
+  },
+  'videos/remix': {
+    path: '/v1/videos/{videoId}/remix',
+    modality: 'video',
+    fields: {
+      prompt: { isRequired: true },
+      video: { isRequired: true, isFile: true },
     },
   },
 } as const satisfies Readonly<Record<string, MediaEndpoint>>;
@@ -99,6 +126,8 @@ export const DialectsSchema = closed({
       'images/generations': rulesOf(MEDIA_ENDPOINTS['images/generations']),
       'audio/speech': rulesOf(MEDIA_ENDPOINTS['audio/speech']),
       'audio/transcriptions': rulesOf(MEDIA_ENDPOINTS['audio/transcriptions']),
+      videos: rulesOf(MEDIA_ENDPOINTS.videos),
+      'videos/remix': rulesOf(MEDIA_ENDPOINTS['videos/remix']),
     }),
   ),
 });
