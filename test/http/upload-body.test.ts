@@ -38,7 +38,7 @@ async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promis
       return size;
     };
     receiveUpload(request, keep, { ...BOUNDS, ...bounds }).then(
-      (size) => response.end(`kept ${size}`),
+      (sizes) => response.end(`kept ${sizes.join()}`),
       (error: unknown) => {
         response.statusCode = factsOf(problemOf(error).kind).status;
         response.end('rejected');
@@ -196,7 +196,7 @@ describe('the time limit of an upload', () => {
         };
         const bounds = { idleMs: 300, paceMs: 300, minBytesPerSecond: 1_000_000, wholeMs: 60_000 };
         receiveUpload(request, keep, { maxBytes: length, ...bounds }).then(
-          (size) => response.end(`kept ${size}`),
+          (sizes) => response.end(`kept ${sizes.join()}`),
           () => response.end('rejected'),
         );
       },

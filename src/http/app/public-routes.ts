@@ -30,6 +30,8 @@ import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
+import { videoContentRoutes } from '../routes/video-content.ts';
+import { videoRoutes } from '../routes/videos.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 
 /** @param pages the routes of the dashboard. */
@@ -49,6 +51,8 @@ export function publicRoutes(
     ...imageRoutes(http),
     ...speechRoutes(http),
     ...transcriptionRoutes(http),
+    ...videoRoutes(http),
+    ...videoContentRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...estimateRoutes(http),

@@ -17,6 +17,7 @@ export const ROUTE_TAGS = [
   'Tasks',
   'Text',
   'Images and audio',
+  'Videos',
   'Stored outputs',
   'Files',
   'Models',
@@ -64,6 +65,8 @@ export type RouteBody =
       readonly description: string;
       /** The fields of a form; absent: its only field is a file. */
       readonly form?: TSchema;
+      /** The same body as JSON, where that is accepted too. */
+      readonly json?: TSchema;
     };
 
 /** What a handler receives: parsed and validated. */

@@ -48,6 +48,8 @@ const MAX_QUOTED_NAME = 64;
 export interface FormFields {
   /** The name of the file's own field. */
   readonly file: string;
+  /** Whether the form may have no file. */
+  readonly isFileOptional?: true;
   /** @throws {RequestError} */
   take(name: string, value: string): void;
 }
@@ -58,6 +60,7 @@ export interface FormFields {
  * @param store stores the file. It may have succeeded although this throws, because the rest of the form was invalid:
  *   the caller then removes the file. Its signal fires when the body can no longer be received completely.
  * @param fields those of the form beside the file; absent: it has none, or the body is the file itself.
+ * @returns the file; none, if that is optional.
  * @throws {RequestError} 400, 408, 413 or 415, and what `store` throws.
  */
 export async function receiveUpload<Stored>(
@@ -65,7 +68,7 @@ export async function receiveUpload<Stored>(
   store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
   bounds: UploadBounds = UPLOAD_BOUNDS,
   fields?: FormFields,
-): Promise<Stored> {
+): Promise<readonly Stored[]> {
   requireAcceptable(request, bounds);
   if (fields !== undefined && !isForm(request)) {
     throw new RequestError('unsupported_media_type', 'send the body as Content-Type: multipart/form-data');
@@ -75,7 +78,8 @@ export async function receiveUpload<Stored>(
   const release = exemptFromTimeout(request);
   const { body, stopWatching } = watched(request, bounds, stop);
   try {
-    return await (form === undefined ? store(body, stop.signal) : storeFromForm({ form, body, store, stop, fields }));
+    if (form === undefined) return [await store(body, stop.signal)];
+    return await storeFromForm({ form, body, store, stop, fields });
   } catch (error) {
     drainRejected(request);
     if (error instanceof ObjectTooLargeError) throw tooLarge(bounds.maxBytes);
@@ -234,7 +238,7 @@ async function storeFromForm<Stored>({
   readonly store: (file: Readable, signal: AbortSignal) => Promise<Stored>;
   readonly stop: AbortController;
   readonly fields: FormFields | undefined;
-}): Promise<Stored> {
+}): Promise<readonly Stored[]> {
   let stored: Promise<Stored> | undefined;
   const ended = new Promise<void>((resolve, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
@@ -278,8 +282,9 @@ async function storeFromForm<Stored>({
     await stored?.catch(() => undefined);
     throw error;
   }
-  if (stored === undefined) throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
-  return stored;
+  if (stored !== undefined) return [await stored];
+  if (fields?.isFileOptional === true) return [];
+  throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
 }
 
 function unknownField(name: string | undefined): RequestError {

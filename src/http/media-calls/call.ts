@@ -144,6 +144,23 @@ export async function runMediaCall(
   }
 }
 
+/**
+ * Creates a task whose client polls it: the response is sent at once. Automatic retries attach as they do where the
+ * response waits.
+ *
+ * @returns the task, in whatever state.
+ */
+export async function startMediaCall(http: HttpContext, request: Request, call: MediaCall): Promise<TaskDetail> {
+  const { ctx, caller } = request;
+  requireModel(caller, call.model.definition.name);
+  setDeprecationHeaders(ctx, call.model.definition);
+  const response = await startResponse(http, request, call);
+  while (!(await response.isOurs()));
+  const task = await readTask(http.database, response.taskId(), caller.accountId);
+  response.isSent();
+  return task;
+}
+
 /** The response to one request, and the task that it waits for. */
 interface MediaResponse {
   taskId(): TaskId;

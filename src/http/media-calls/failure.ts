@@ -2,6 +2,8 @@
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { failureFace } from '../../domain/failure-reason.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { endpointFieldOf } from '../../catalogue/openai-input.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../../domain/input-fault.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
@@ -33,16 +35,26 @@ const FACTS: Readonly<Record<FailureReason, FailureFacts>> = {
 
 /** @param task one that has failed. */
 export function failureOf(task: TaskDetail, { endpoint, model }: Pick<MediaCall, 'endpoint' | 'model'>): RequestError {
-  const reason = task.errorReason ?? 'provider_error';
-  const { kind, code, isRetried = true } = FACTS[reason];
-  const field = task.errorField === null ? undefined : endpointFieldOf(model.definition, endpoint, task.errorField);
+  const { kind, isRetried = true } = FACTS[reasonOf(task)];
+  const { code, message, param } = describeFailure(task, endpoint, model.definition);
+  return new RequestError(kind, message, { code, param, headers: isRetried ? {} : { 'x-should-retry': 'false' } });
+}
+
+/** Why a task has failed, in OpenAI's words, and the field of the request at fault. */
+export function describeFailure(
+  task: TaskDetail,
+  endpoint: MediaEndpointName,
+  definition: ModelDefinition,
+): { readonly code: string; readonly message: string; readonly param: string | undefined } {
+  const reason = reasonOf(task);
+  const param = task.errorField === null ? undefined : endpointFieldOf(definition, endpoint, task.errorField);
   const message =
     isFaultKind(task.errorCase) && reasonOfFault(task.errorCase) === reason
-      ? faultMessage(inputFault(task.errorCase, field ?? task.errorField ?? undefined))
+      ? faultMessage(inputFault(task.errorCase, param ?? task.errorField ?? undefined))
       : failureFace(reason).message;
-  return new RequestError(kind, message, {
-    code,
-    param: field,
-    headers: isRetried ? {} : { 'x-should-retry': 'false' },
-  });
+  return { code: FACTS[reason].code, message, param };
+}
+
+function reasonOf({ errorReason }: TaskDetail): FailureReason {
+  return errorReason ?? 'provider_error';
 }

@@ -123,10 +123,10 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
       required: true,
       description: body.description,
       content: Object.fromEntries(
-        body.mimeTypes.map((mimeType) => [
-          mimeType,
-          body.form === undefined ? rawContent(mimeType) : { schema: parts.schema(body.form) },
-        ]),
+        body.mimeTypes.map((mimeType) => {
+          const schema = mimeType === 'application/json' ? body.json : body.form;
+          return [mimeType, schema === undefined ? rawContent(mimeType) : { schema: parts.schema(schema) }];
+        }),
       ),
     };
   }
