@@ -7,6 +7,7 @@ import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
+import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
@@ -52,7 +53,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         },
         responses: async () => {
           const stored = await eachBatch((limit) => deleteExpiredResponses(database, { now, limit }));
-          return stored + (await eachBatch((limit) => deleteOldResponses(database, limit)));
+          const awaited = await eachBatch((limit) => deleteOldResponses(database, limit));
+          return stored + awaited + (await eachBatch((limit) => deleteOldTokens(database, { now, limit })));
         },
         requested: () => requestStalledPromotions(database, now, isolate),
       };

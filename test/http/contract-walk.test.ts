@@ -240,6 +240,10 @@ const REJECTIONS: WalkedListener['rejections'] = {
     );
     return { params: { videoId } };
   },
+  'createToken 403 FORBIDDEN': async () => {
+    const { client } = await account.newKey({ scopes: ['tasks:write'] });
+    return { body: { scopes: ['tasks:read'] }, key: client.key };
+  },
   'createTask 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: body(), key: poor.client.key };

@@ -244,6 +244,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   },
   listKeys: nothing,
   createKey: async () => ({ body: { name: 'made by a key', scopes: ['keys:manage'] } }),
+  createToken: async () => ({ body: { scopes: ['tasks:write'], seconds: 60, origins: ['https://shop.example'] } }),
   rotateKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
   revokeKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
   getWebhookKey: nothing,

@@ -29,6 +29,7 @@ import { createDashboard } from '../routes/dashboard.ts';
 import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
+import { tokenRoutes } from '../routes/tokens.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
 import { videoContentRoutes } from '../routes/video-content.ts';
 import { videoRoutes } from '../routes/videos.ts';
@@ -59,6 +60,7 @@ export function publicRoutes(
     ...modelRoutes(http),
     ...accountRoutes(http),
     ...keyRoutes(http),
+    ...tokenRoutes(http),
     ...webhookKeyRoutes(http),
     ...accountCallbackRoutes(http),
     ...mcpRoutes(http),
