@@ -8,6 +8,7 @@ import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
+import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
@@ -55,7 +56,9 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         responses: async () => {
           const stored = await eachBatch((limit) => deleteExpiredResponses(database, { now, limit }));
           const awaited = await eachBatch((limit) => deleteOldResponses(database, limit));
-          return stored + awaited + (await eachBatch((limit) => deleteOldPieces(database, limit)));
+          const pieces = await eachBatch((limit) => deleteOldPieces(database, limit));
+          const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
+          return stored + awaited + pieces + tokens;
         },
         requested: () => requestStalledPromotions(database, now, isolate),
       };

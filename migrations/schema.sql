@@ -323,8 +323,7 @@ CREATE TABLE spend_caps (
   total_micro_usd bigint,
   CONSTRAINT spend_caps_pkey PRIMARY KEY (id),
   CONSTRAINT spend_caps_day_micro_usd_check CHECK ((day_micro_usd >= 0)),
-  CONSTRAINT spend_caps_total_micro_usd_check CHECK ((total_micro_usd >= 0)),
-  CONSTRAINT spend_caps_id_fkey FOREIGN KEY (id) REFERENCES api_keys(id)
+  CONSTRAINT spend_caps_total_micro_usd_check CHECK ((total_micro_usd >= 0))
 );
 
 CREATE TABLE spend_periods (
@@ -570,6 +569,31 @@ CASE
 END))
 );
 CREATE INDEX text_responses_by_expiry ON text_responses USING btree (expires_at);
+
+CREATE TABLE token_origins (
+  origin text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  token_id text NOT NULL,
+  CONSTRAINT token_origins_pkey PRIMARY KEY (origin, expires_at, token_id)
+);
+CREATE INDEX token_origins_by_age ON token_origins USING btree (expires_at);
+
+CREATE TABLE tokens (
+  id text NOT NULL,
+  key_id text NOT NULL,
+  account_id text NOT NULL,
+  secret_sha256 bytea NOT NULL,
+  scopes text[] NOT NULL,
+  models text[],
+  origins text[],
+  is_capped boolean NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT tokens_pkey PRIMARY KEY (id)
+);
+CREATE INDEX tokens_by_account ON tokens USING btree (account_id, expires_at);
+CREATE INDEX tokens_by_age ON tokens USING btree (expires_at) WHERE (NOT is_capped);
+CREATE INDEX tokens_capped_by_age ON tokens USING btree (expires_at) WHERE is_capped;
 
 CREATE TABLE upstream_settings (
   name text NOT NULL,

@@ -13,9 +13,15 @@ const ID_LENGTH = 10;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 
-const API_KEY = new RegExp(
-  `^(dk_live_([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}}))([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
-);
+const API_KEY = formWith('dk_live_');
+/** A short-lived token (tokens.ts): the rest is as in a key. */
+const TOKEN = formWith('dk_temp_');
+
+function formWith(prefix: string): RegExp {
+  return new RegExp(
+    `^(${prefix}([0-9A-Za-z]{${ID_LENGTH}})_([0-9A-Za-z]{${SECRET_LENGTH}}))([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
+  );
+}
 
 const API_KEY_ID = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
 
@@ -28,15 +34,37 @@ export interface NewApiKey {
 
 /** Creates a key from the system's randomness. */
 export function newApiKey(): NewApiKey {
+  return newSecret('dk_live_');
+}
+
+function newSecret(prefix: string): NewApiKey {
   const id = randomBase62(ID_LENGTH);
   const random = randomBase62(SECRET_LENGTH);
-  const body = `dk_live_${id}_${random}`;
+  const body = `${prefix}${id}_${random}`;
   return { id, secret: `${body}${base62(crc32(body), CHECKSUM_LENGTH)}`, secretSha256: hashSecret(random) };
+}
+
+export type TokenSecret = NewApiKey;
+
+/** Creates a token from the system's randomness. */
+export function newToken(): TokenSecret {
+  const { id, ...rest } = newSecret('dk_temp_');
+  return { id: `tok_${id}`, ...rest };
+}
+
+/** The same for a presented token. */
+export function parseToken(text: string): { readonly id: string; readonly secretSha256: Buffer } | undefined {
+  const parsed = parseSecret(TOKEN, text);
+  return parsed === undefined ? undefined : { ...parsed, id: `tok_${parsed.id}` };
 }
 
 /** The parts of a presented key, or undefined if its form or checksum is wrong. */
 export function parseApiKey(text: string): { readonly id: string; readonly secretSha256: Buffer } | undefined {
-  const match = API_KEY.exec(text);
+  return parseSecret(API_KEY, text);
+}
+
+function parseSecret(form: RegExp, text: string): { readonly id: string; readonly secretSha256: Buffer } | undefined {
+  const match = form.exec(text);
   if (match === null) return undefined;
   const [, body = '', id = '', secret = '', checksum] = match;
   if (base62(crc32(body), CHECKSUM_LENGTH) !== checksum) return undefined;

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
-import { parseApiKey, secretsMatch } from './api-key.ts';
+import { parseApiKey, parseToken, secretsMatch } from './api-key.ts';
 import type { Scope } from './api-key.ts';
 import { FAILING_RECEIVERS_OF_KEY } from './callback-receivers.ts';
 import type { KeyUse } from './key-use.ts';
@@ -17,6 +17,10 @@ import { DarkroomError } from '../domain/darkroom-error.ts';
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
+  /** For a short-lived token of the key. */
+  readonly tokenId?: string;
+  /** The origins of the pages that may use the token; undefined: the caller is no token for pages. */
+  readonly origins?: ReadonlySet<string>;
   /** For a session of the dashboard: the hexadecimal SHA-256 of its secret, under which it is stored. */
   readonly sessionId?: string;
   readonly scopes: ReadonlySet<Scope>;
@@ -40,6 +44,13 @@ export interface Caller {
 export class UnauthenticatedError extends DarkroomError {
   override readonly name = 'UnauthenticatedError';
   override readonly kind = 'unauthenticated';
+  /** Of a token that was valid once: its pages may read that it has ended. */
+  readonly origins: ReadonlySet<string> | undefined;
+
+  constructor(origins?: ReadonlySet<string>) {
+    super();
+    this.origins = origins;
+  }
 }
 
 /** The key is valid, its account is suspended (spec §5.3). */
@@ -95,6 +106,21 @@ const selectKey: Statement = {
           WHERE k.id = $1`,
 };
 
+interface TokenRow {
+  readonly key_id: string;
+  readonly secret_sha256: Buffer;
+  readonly scopes: Scope[];
+  readonly models: string[] | null;
+  readonly origins: string[] | null;
+  readonly is_capped: boolean;
+  readonly expires_at: Date;
+}
+
+const selectToken: Statement = {
+  name: 'select_token',
+  text: 'SELECT key_id, secret_sha256, scopes, models, origins, is_capped, expires_at FROM tokens WHERE id = $1',
+};
+
 export interface Authenticator {
   /**
    * @param authorization the header as it came.
@@ -120,6 +146,7 @@ export function createAuthenticator(
 ): Authenticator {
   const { keyUse, sessions = createSessions(database, now) } = parts;
   const rows = new LRUCache<string, Promise<KeyRow | undefined>>({ max: CACHE_ENTRIES, ttl: CACHE_TTL_MS });
+  const tokens = new LRUCache<string, Promise<TokenRow | undefined>>({ max: CACHE_ENTRIES, ttl: CACHE_TTL_MS });
 
   const readKey = (keyId: string): Promise<KeyRow | undefined> => {
     const cached = rows.get(keyId);
@@ -131,11 +158,45 @@ export function createAuthenticator(
     return reading;
   };
 
-  /** @throws {UnauthenticatedError} @throws {AccountSuspendedError} */
-  const callerOf = (keyId: string, row: KeyRow): Caller => {
+  const readToken = (tokenId: string): Promise<TokenRow | undefined> => {
+    const cached = tokens.get(tokenId);
+    if (cached !== undefined) return cached;
+    const reading = database.query<TokenRow>(selectToken, [tokenId]).then(([row]) => row);
+    tokens.set(tokenId, reading);
+    reading.catch(() => tokens.delete(tokenId));
+    return reading;
+  };
+
+  /** The key of a token, with the rights that both have. */
+  const authenticateToken = async (presented: NonNullable<ReturnType<typeof parseToken>>): Promise<Caller> => {
+    const token = await readToken(presented.id);
+    if (token === undefined || !secretsMatch(presented.secretSha256, token.secret_sha256)) {
+      throw new UnauthenticatedError();
+    }
+    const origins = token.origins === null ? undefined : new Set(token.origins);
+    const key = await readKey(token.key_id);
+    if (key === undefined || token.expires_at.getTime() <= now()) throw new UnauthenticatedError(origins);
+    const own = { tokenId: presented.id, ...(origins === undefined ? {} : { origins }) };
+    const caller = callerOf(token.key_id, key, own);
+    return {
+      ...caller,
+      scopes: new Set(token.scopes.filter((scope) => caller.scopes.has(scope))),
+      // A key's models never change.
+      models: token.models === null ? caller.models : new Set(token.models),
+      expiresAt: token.expires_at,
+      spendCapIds: token.is_capped ? [...caller.spendCapIds, presented.id] : caller.spendCapIds,
+    };
+  };
+
+  /**
+   * @param token what the caller has in addition, if it is a token.
+   * @throws {UnauthenticatedError} @throws {AccountSuspendedError}
+   */
+  const callerOf = (keyId: string, row: KeyRow, token: Pick<Caller, 'tokenId' | 'origins'> = {}): Caller => {
     const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
-    if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError();
+    if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError(token.origins);
     const caller: Caller = {
+      ...token,
       accountId: row.account_id,
       keyId,
       scopes: new Set(row.scopes),
@@ -156,6 +217,8 @@ export function createAuthenticator(
   return {
     async authenticate(authorization) {
       const text = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+      const token = text === undefined ? undefined : parseToken(text);
+      if (token !== undefined) return authenticateToken(token);
       const presented = text === undefined ? undefined : parseApiKey(text);
       if (presented === undefined) throw new UnauthenticatedError();
       const row = await readKey(presented.id);

@@ -38,19 +38,34 @@ const selectTightestCaps: Statement = {
  */
 export function createKeyWith(database: Database, caller: Caller, rights: KeyRights, now: number): Promise<CreatedKey> {
   return database.transaction(async (transaction) => {
-    await lockAccount(transaction, caller.accountId);
-    const own = await actingKey(transaction, caller, now);
-    requireWithin(own, rights);
-    await requireCapsWithin(transaction, own, rights.spendCaps ?? {});
-    if (own.spendCapIds.length >= MAX_INHERITED_CAPS && rights.spendCaps !== undefined) {
-      throw new KeyChangeRejectedError(`a key can inherit at most ${MAX_INHERITED_CAPS} spend caps`);
-    }
+    const own = await requireDelegable(transaction, caller, rights, now);
     const [row] = await transaction.query<{ keys: number }>(countKeys, [caller.accountId, new Date(now)]);
     if ((row?.keys ?? 0) >= MAX_KEYS) {
       throw new KeyChangeRejectedError(`this account has ${MAX_KEYS} keys already; revoke one that is not needed`);
     }
     return createKey(transaction, caller.accountId, rights, own.spendCapIds);
   });
+}
+
+/**
+ * Whether a key may grant rights, to another key or to a token. The account stays locked until the transaction ends.
+ *
+ * @returns the acting key. @throws as `createKeyWith`.
+ */
+export async function requireDelegable(
+  transaction: Queryable,
+  caller: Caller,
+  rights: Extent & { readonly spendCaps?: SpendCaps | undefined },
+  now: number,
+): Promise<KeyListing> {
+  await lockAccount(transaction, caller.accountId);
+  const own = await actingKey(transaction, caller, now);
+  requireWithin(own, rights);
+  await requireCapsWithin(transaction, own, rights.spendCaps ?? {});
+  if (own.spendCapIds.length >= MAX_INHERITED_CAPS && rights.spendCaps !== undefined) {
+    throw new KeyChangeRejectedError(`a key can inherit at most ${MAX_INHERITED_CAPS} spend caps`);
+  }
+  return own;
 }
 
 /**

@@ -3,7 +3,7 @@
  * checks compiled, those of text calls by name. Loaded from files by `load-models.ts`; running tasks use
  * `pinned-definitions.ts` instead.
  */
-import { DEFAULT_ROUTE, definitionHash } from './definition.ts';
+import { DEFAULT_ROUTE, definitionHash, fullNameOf } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import type { ModelFileError } from './model-files.ts';
 import type { OfferedProvider } from './offer.ts';
@@ -171,7 +171,7 @@ export function createCatalogue(definitions: readonly CatalogueModel[], now: () 
       if (!available.includes(wanted)) throw new UnknownRouteError(wanted, available);
       return {
         ...entry,
-        fullName: wanted === DEFAULT_ROUTE ? base : `${base}@${wanted}`,
+        fullName: fullNameOf(base, wanted),
         route: wanted,
         hasRoutes: available.length > 1,
       };

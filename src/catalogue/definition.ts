@@ -245,6 +245,11 @@ export function modelSchemaWith(upstream: TSchema): TObject {
 /** The route that a request gets when it names none (contract §2). */
 export const DEFAULT_ROUTE = 'default';
 
+/** The name of a model with its route, unless that is the default one: `base`, or `base@route` (contract §3). */
+export function fullNameOf(name: string, route: string): string {
+  return route === DEFAULT_ROUTE ? name : `${name}@${route}`;
+}
+
 /** The upstreams of a route in the order in which they are tried; `null` is the default route. Empty: no such route. */
 export function upstreamsOf(definition: ModelDefinition, route: string | null): readonly Upstream[] {
   return definition.routes[route ?? DEFAULT_ROUTE]?.upstreams ?? [];

@@ -96,7 +96,7 @@ function fieldsSetBy({ field, values = {} }: FieldRule): readonly string[] {
 function unsetIn(place: string, { fields }: MediaEndpoint, rules: EndpointRules, schema: Schema): string[] {
   const alwaysSet = new Set(
     Object.entries(rules)
-      .filter(([field]) => fields[field]?.isRequired === true)
+      .filter(([field]) => fields[field]?.isRequired === true || fields[field]?.mayBeRequired === true)
       .flatMap(([, rule]) => fieldsSetBy(rule).filter((own) => isSetByAll(rule, own))),
   );
   const undeclared = Object.entries(fields)

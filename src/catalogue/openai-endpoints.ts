@@ -11,13 +11,19 @@ import type { TaskModality } from '@darkroom/api/facts/modalities';
 export interface EndpointField {
   /** Whether every request has it. */
   readonly isRequired?: true;
-  /** Whether it is a file, or several: the model's field takes their URLs. */
-  readonly isFile?: true;
   /**
    * The values that change nothing for a model that does not have the field: OpenAI's default, and what its older
    * models had instead.
    */
   readonly defaults?: readonly (string | number | boolean)[];
+  /** Whether it is a file, or several: the model's field takes their URLs, in a list if it takes one. */
+  readonly isFile?: true;
+  /** Clients send a number in a string; it is passed on in the type that the model has. */
+  readonly isNumberInString?: true;
+  /**
+   * The model may require it although not every request has it: a request without it is then rejected by its name.
+   */
+  readonly mayBeRequired?: true;
 }
 
 export interface MediaEndpoint {
@@ -92,6 +98,25 @@ export const MEDIA_ENDPOINTS = {
       temperature: { defaults: [0] },
     },
   },
+  videos: {
+    path: '/v1/videos',
+    modality: 'video',
+    // Without OpenAI's defaults for length and size: they are those of its own models.
+    fields: {
+      prompt: { isRequired: true },
+      seconds: { isNumberInString: true },
+      size: {},
+      input_reference: { isFile: true, mayBeRequired: true },
+    },
+  },
+  'videos/remix': {
+    path: '/v1/videos/{videoId}/remix',
+    modality: 'video',
+    fields: {
+      prompt: { isRequired: true },
+      video: { isRequired: true, isFile: true },
+    },
+  },
 } as const satisfies Readonly<Record<string, MediaEndpoint>>;
 
 export type MediaEndpointName = keyof typeof MEDIA_ENDPOINTS;
@@ -130,6 +155,8 @@ export const DialectsSchema = closed({
       'audio/speech': rulesOf(MEDIA_ENDPOINTS['audio/speech']),
       'audio/transcriptions': rulesOf(MEDIA_ENDPOINTS['audio/transcriptions']),
       'audio/translations': rulesOf(MEDIA_ENDPOINTS['audio/translations']),
+      videos: rulesOf(MEDIA_ENDPOINTS.videos),
+      'videos/remix': rulesOf(MEDIA_ENDPOINTS['videos/remix']),
     }),
   ),
 });

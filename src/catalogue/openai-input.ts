@@ -1,6 +1,6 @@
 /** Translates the fields of a request in OpenAI's form into a model's input, by the rules of its file. */
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { isRecord } from '../domain/json-members.ts';
+import { memberOf } from '../domain/json-members.ts';
 import type { TranscriptFormat } from '../transcripts/formats.ts';
 import { TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';
@@ -81,9 +81,10 @@ function membersOf(
   { name, inputSchema }: ModelDefinition,
   rules: EndpointRules,
   field: string,
-  { defaults = [] }: EndpointField,
+  facts: EndpointField,
   value: unknown,
 ): Members {
+  const { defaults = [] } = facts;
   const rule = Object.hasOwn(rules, field) ? rules[field] : undefined;
   const isDefault = value === undefined || defaults.some((each) => each === value);
   if (rule === undefined) {
@@ -93,7 +94,8 @@ function membersOf(
   const { field: own, values } = rule;
   if (own !== undefined) {
     // The default that a model has no name for.
-    return value === undefined || (isDefault && !isListed(inputSchema, own, value)) ? [] : [[own, value]];
+    if (value === undefined || (isDefault && !isListed(inputSchema, own, value))) return [];
+    return [[own, inTypeOf(inputSchema, own, facts, value)]];
   }
   // A field that is left out has its default.
   const key = value === undefined ? defaults[0] : value;
@@ -111,18 +113,57 @@ export function takesSeveral(
   field: string,
 ): boolean {
   const own = dialects?.openai?.[name]?.[field]?.field;
-  return own !== undefined && valueAt(inputSchema['properties'], own, 'type') === 'array';
+  return own !== undefined && memberOfProperty(inputSchema, own, 'type') === 'array';
 }
 
 /** Whether a field of the model takes a value, if its schema lists those that it takes. */
-function isListed({ properties }: ModelDefinition['inputSchema'], field: string, value: unknown): boolean {
-  const listed = valueAt(properties, field, 'enum');
+function isListed(inputSchema: InputSchema, field: string, value: unknown): boolean {
+  const listed = memberOfProperty(inputSchema, field, 'enum');
   return !Array.isArray(listed) || listed.includes(value);
 }
 
-/** A member of a member of a parsed value, if there is one. */
-function valueAt(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
+/** A value in the type that the field of the model has, where clients send it in another one. */
+function inTypeOf(inputSchema: InputSchema, field: string, facts: EndpointField, value: unknown): unknown {
+  const type = memberOfProperty(inputSchema, field, 'type');
+  if (facts.isFile === true && type === 'array') return Array.isArray(value) ? value : [value];
+  if (facts.isNumberInString !== true || (typeof value !== 'string' && typeof value !== 'number')) return value;
+  return type === 'string' ? String(value) : Number(value);
+}
+
+type InputSchema = ModelDefinition['inputSchema'];
+
+/** @returns undefined: the schema has no such field, or says nothing of that about it. */
+function memberOfProperty({ properties }: InputSchema, field: string, member: string): unknown {
+  return memberOf(memberOf(properties, field), member);
+}
+
+/** The names of the input's fields that the rules of an endpoint can set. */
+export function fieldsSetFor({ dialects }: ModelDefinition, name: MediaEndpointName): readonly string[] {
+  return Object.values(dialects?.openai?.[name] ?? {}).flatMap(({ field, values = {} }) =>
+    field === undefined ? Object.values(values).flatMap(Object.keys) : [field],
+  );
+}
+
+/**
+ * The value of an endpoint's field that an input corresponds to, the other way round than `inputOf`; undefined: there
+ * is none. What the input leaves out has the default of the schema.
+ */
+export function requestedValueOf(
+  { dialects, inputSchema }: ModelDefinition,
+  name: MediaEndpointName,
+  field: string,
+  input: Readonly<Record<string, unknown>>,
+): string | number | undefined {
+  const { field: own, values = {} } = dialects?.openai?.[name]?.[field] ?? {};
+  const valueOf = (each: string): unknown =>
+    Object.hasOwn(input, each) ? input[each] : memberOfProperty(inputSchema, each, 'default');
+  if (own === undefined) {
+    const matches = ([, members]: [string, object]): boolean =>
+      Object.keys(members).length > 0 && Object.entries(members).every(([each, value]) => valueOf(each) === value);
+    return Object.entries(values).find(matches)?.[0];
+  }
+  const value = valueOf(own);
+  return typeof value === 'string' || typeof value === 'number' ? value : undefined;
 }
 
 /**

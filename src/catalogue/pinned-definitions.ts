@@ -5,7 +5,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
-import { definitionHash } from './definition.ts';
+import type { TaskModality } from '@darkroom/api/facts/modalities';
+import { definitionHash, fullNameOf } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { isMediaModel } from './text-definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
@@ -22,11 +23,26 @@ const selectDefinition: Statement = {
   text: 'SELECT definition FROM model_definitions WHERE hash = $1',
 };
 
+const selectOfModality: Statement = {
+  name: 'select_definitions_of_modality',
+  text: `SELECT hash, name, ARRAY (SELECT jsonb_object_keys(definition -> 'routes')) AS routes
+           FROM model_definitions WHERE definition ->> 'modality' = $1`,
+};
+
+/** What tasks of some definitions can be recognised by. */
+export interface DefinitionNames {
+  readonly hashes: readonly string[];
+  /** The full names of the models, with each route. */
+  readonly models: readonly string[];
+}
+
 export interface PinnedDefinitions {
   /** Stores definitions, so that tasks may name their hashes. */
   pin(definitions: readonly CatalogueModel[]): Promise<void>;
   /** @throws {Error} nothing was ever pinned under that hash. */
   read(hash: string): Promise<ModelDefinition>;
+  /** All definitions of a modality that were ever pinned, whether the catalogue still has them or not. */
+  ofModality(modality: TaskModality): Promise<DefinitionNames>;
 }
 
 export function createPinnedDefinitions(database: Database): PinnedDefinitions {
@@ -46,6 +62,11 @@ export function createPinnedDefinitions(database: Database): PinnedDefinitions {
       if (row === undefined) throw new Error(`no model definition is pinned under ${hash}`);
       cache.set(hash, row.definition);
       return row.definition;
+    },
+    async ofModality(modality) {
+      const rows = await database.query<{ hash: string; name: string; routes: string[] }>(selectOfModality, [modality]);
+      const names = rows.flatMap(({ name, routes }) => routes.map((route) => fullNameOf(name, route)));
+      return { hashes: rows.map(({ hash }) => hash), models: [...new Set(names)] };
     },
   };
 }

@@ -182,6 +182,44 @@ export function compatibleTranscriptionDefinition(changes: Partial<ModelDefiniti
   });
 }
 
+/** A model that answers OpenAI's videos. */
+export function compatibleVideoDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  return definition({
+    name: 'acme/compatible-video',
+    modality: 'video',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['prompt'],
+      properties: {
+        prompt: { type: 'string', minLength: 1, maxLength: 2000 },
+        duration: { type: 'integer', minimum: 1, maximum: 10, default: 5 },
+        aspect_ratio: { type: 'string', enum: ['16:9', '9:16'], default: '16:9' },
+        style: { type: 'string', enum: ['ink', 'oil'] },
+        image_urls: {
+          type: 'array',
+          maxItems: 1,
+          items: { type: 'string', minLength: 1, maxLength: 2048, contentMediaType: 'image/*' },
+        },
+        video_url: { type: 'string', minLength: 1, maxLength: 2048, contentMediaType: 'video/*' },
+      },
+    },
+    pricing: { unit: 'second', usd: '0.01', duration: { field: 'duration', default: 5 } },
+    dialects: {
+      openai: {
+        videos: {
+          prompt: { field: 'prompt' },
+          seconds: { field: 'duration' },
+          size: { values: { '1280x720': { aspect_ratio: '16:9' }, '720x1280': { aspect_ratio: '9:16' } } },
+          input_reference: { field: 'image_urls' },
+        },
+        'videos/remix': { prompt: { field: 'prompt' }, video: { field: 'video_url' } },
+      },
+    },
+    ...changes,
+  });
+}
+
 /** The same with more routes than the default one. */
 export function definitionWithRoutes(...names: string[]): ModelDefinition {
   const route = { upstreams: [{ protocol: 'embedded', model: 'scene' }] };

@@ -11,12 +11,13 @@ import {
   endpointFieldOf,
   endpointsOf,
   inputOf,
+  requestedValueOf,
   takesSeveral,
 } from '../../src/catalogue/openai-input.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
-import { definition, textDefinition } from './definitions.ts';
+import { compatibleVideoDefinition, definition, textDefinition } from './definitions.ts';
 
 const IMAGE_SCHEMA = {
   type: 'object',
@@ -248,6 +249,58 @@ describe('the input that the rules make of a request', () => {
   });
 });
 
+describe('the input of a video', () => {
+  const videos = compatibleVideoDefinition();
+  const input = (fields: object, model = videos) => inputOf(model, 'videos', { prompt: 'a fox', ...fields });
+  const withDuration = (schema: object): ModelDefinition => {
+    const properties = { ...(videos.inputSchema['properties'] as object), duration: schema };
+    return compatibleVideoDefinition({ inputSchema: { ...videos.inputSchema, properties } });
+  };
+
+  it('has the length in the type of the model, and the image in its list', () => {
+    const text = withDuration({ type: 'string', enum: ['4', '8'] });
+
+    assert.deepEqual(input({ seconds: '4', input_reference: 'https://example.com/a.png' }), {
+      prompt: 'a fox',
+      duration: 4,
+      image_urls: ['https://example.com/a.png'],
+    });
+    assert.deepEqual(input({ seconds: 8 }, text), { prompt: 'a fox', duration: '8' });
+  });
+
+  it('has the defaults of the model, and not those of OpenAI', () => {
+    assert.deepEqual(input({}), { prompt: 'a fox' });
+    assert.throws(() => input({ size: '1024x1792' }), { param: 'size', code: 'invalid_value' });
+  });
+
+  it('may need the image: a request without it is rejected by its name', async () => {
+    const required = compatibleVideoDefinition({
+      inputSchema: { ...videos.inputSchema, required: ['image_urls'] },
+      dialects: { openai: { videos: { ...videos.dialects?.openai?.videos } } },
+      examples: [{ image_urls: ['https://example.com/a.png'] }],
+    });
+
+    assert.deepEqual(await problemsOf(required), []);
+    assert.equal(endpointFieldOf(required, 'videos', 'image_urls.0'), 'input_reference');
+  });
+
+  const requested: readonly (readonly [field: string, input: Record<string, unknown>, value: unknown])[] = [
+    ['seconds', { duration: 7 }, 7],
+    ['seconds', {}, 5],
+    ['size', { aspect_ratio: '9:16' }, '720x1280'],
+    ['size', {}, '1280x720'],
+    ['size', { aspect_ratio: '1:1' }, undefined],
+    ['prompt', { prompt: 'a fox' }, 'a fox'],
+    ['prompt', {}, undefined],
+    ['quality', {}, undefined],
+  ];
+  for (const [field, sent, value] of requested) {
+    it(`corresponds to the ${field} ${String(value)}: ${JSON.stringify(sent)}`, () => {
+      assert.equal(requestedValueOf(videos, 'videos', field, sent), value);
+    });
+  }
+});
+
 describe('the endpoints of a model', () => {
   it('are those that its file declares, besides tasks', () => {
     assert.deepEqual(endpointsOf(imageModel()), ['/v1/tasks', '/v1/images/generations']);
@@ -266,14 +319,19 @@ describe('the models that come with Darkroom', () => {
       'audio/speech': { input: 'Hello.', voice: 'alloy' },
       'audio/transcriptions': { file: 'https://example.com/a.mp3' },
       'audio/translations': { file: 'https://example.com/a.mp3' },
+      videos: { prompt: 'a fox', size: '1280x720', input_reference: 'https://example.com/a.png' },
+      'videos/remix': { prompt: 'a fox', video: 'https://example.com/a.mp4' },
     };
     const checked: string[] = [];
     for (const model of models) {
       for (const name of Object.keys(model.dialects?.openai ?? {}) as MediaEndpointName[]) {
-        const sizes = model.dialects?.openai?.[name]?.['size']?.values ?? {};
+        const rules = model.dialects?.openai?.[name] ?? {};
+        const sizes = rules['size']?.values ?? {};
+        const has = (field: string, value: unknown): boolean =>
+          field in rules && (field !== 'size' || String(value) in sizes);
+        const given = Object.entries(minimal[name]).filter(([field, value]) => has(field, value));
         const fields = {
-          ...minimal[name],
-          ...('2048x2048' in sizes ? {} : { size: undefined }),
+          ...Object.fromEntries(given),
           ...(name === 'images/edits' && !takesSeveral(model, name, 'image')
             ? { image: 'https://example.com/a.png' }
             : {}),
@@ -285,5 +343,7 @@ describe('the models that come with Darkroom', () => {
     assert.ok(checked.includes('darkroom/scene /v1/images/generations'), checked.join('\n'));
     assert.ok(checked.includes('darkroom/edit /v1/images/edits'), checked.join('\n'));
     assert.ok(checked.includes('darkroom/speech /v1/audio/speech'), checked.join('\n'));
+    assert.ok(checked.includes('darkroom/animate /v1/videos'), checked.join('\n'));
+    assert.ok(checked.includes('darkroom/blend /v1/videos/{videoId}/remix'), checked.join('\n'));
   });
 });

@@ -16,6 +16,7 @@ import { raw } from './raw-request.ts';
 import {
   chatBody,
   doneTask,
+  doneVideo,
   imageBody,
   newTask,
   requestOf,
@@ -24,6 +25,8 @@ import {
   TRANSCRIPT,
   editForm,
   transcriptionForm,
+  videoBody,
+  videoForm,
 } from './route-requests.ts';
 import type { Parts } from './route-requests.ts';
 import { SIGNING_KEY, serveApp, unreachableDatabase } from './serve.ts';
@@ -119,6 +122,19 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   createTranslation: async () => {
     const { headers, ...form } = await transcriptionForm();
     return [[{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202]];
+  },
+  createVideo: async () => [[{ body: videoBody({ seconds: 4 }) }, 200]],
+  getVideo: async () => [[{ params: { videoId: await newVideo() } }, 200]],
+  downloadVideo: async () => {
+    const params = { videoId: await doneVideo(world, account) };
+    const { headers } = await send(served.url, routeOf('downloadVideo'), { params }, account.client.key);
+    return [
+      [{ params, query: 'variant=thumbnail' }, 200],
+      [{ params, headers: { Range: 'bytes=0-3' } }, 206],
+      [{ params, headers: { 'If-None-Match': String(headers['etag']) } }, 304],
+      [{ params, headers: { Range: 'bytes=100000-' } }, 416],
+      [{ params, headers: { 'If-Match': '"other"' } }, 412],
+    ];
   },
   createSpeech: async () => [[{ body: speechBody(), headers: { Prefer: 'respond-async' } }, 202]],
   createImage: async () => [
@@ -237,6 +253,44 @@ const REJECTIONS: WalkedListener['rejections'] = {
   ...rejectionsOfForm('createImageEdit', editForm),
   ...rejectionsOfForm('createTranscription', transcriptionForm),
   ...rejectionsOfForm('createTranslation', transcriptionForm),
+  'createVideo 400 MODEL_UNAVAILABLE': () => videoForm({ model: 'acme/none' }),
+  'createVideo 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 1n });
+    return { ...(await videoForm()), key: poor.client.key };
+  },
+  'createVideo 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
+    const headers = { 'Idempotency-Key': 'a-video' };
+    await account.client.send('POST', '/v1/videos', videoBody(), headers);
+    return { body: videoBody({ prompt: 'a wolf' }), headers };
+  },
+  'createVideo 404 NOT_FOUND': async () => ({ body: videoBody({ input_reference: { file_id: 'file_none' } }) }),
+  'remixVideo 400 MODEL_UNAVAILABLE': async () => ({
+    params: { videoId: await doneVideo(world, account) },
+    body: { prompt: 'a wolf', model: 'acme/none' },
+  }),
+  'remixVideo 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 50_000n });
+    const videoId = await doneVideo(world, poor);
+    return { params: { videoId }, body: { prompt: 'a wolf' }, key: poor.client.key };
+  },
+  'remixVideo 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
+    const params = { videoId: await doneVideo(world, account) };
+    const headers = { 'Idempotency-Key': 'a-remix' };
+    await account.client.send('POST', `/v1/videos/${params.videoId}/remix`, { prompt: 'a wolf' }, headers);
+    return { params, body: { prompt: 'a bear' }, headers };
+  },
+  'deleteVideo 409 RESPONSE_IN_PROGRESS': async () => {
+    const videoId = await newVideo();
+    await served.room.rows(
+      "UPDATE tasks SET status = 'archiving', started_at = now() WHERE id = $1 RETURNING id",
+      videoId,
+    );
+    return { params: { videoId } };
+  },
+  'createToken 403 FORBIDDEN': async () => {
+    const { client } = await account.newKey({ scopes: ['tasks:write'] });
+    return { body: { scopes: ['tasks:read'] }, key: client.key };
+  },
   'createTask 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: body(), key: poor.client.key };
@@ -284,6 +338,11 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'getModel 404 NOT_FOUND': async () => ({ params: { modelName: 'acme/none' } }),
   'getReferenceFile 404 NOT_FOUND': async () => ({ params: { file: 'package.json' } }),
 };
+
+/** A video that is queued. */
+function newVideo(): Promise<string> {
+  return newTask(account, { model: 'acme/compatible-video', input: { prompt: 'a fox' } });
+}
 
 /** A stored response that is never completed. */
 async function openResponse(): Promise<string> {
@@ -344,6 +403,11 @@ walk({
   assertCallersRejected,
   // The first needs another store; http/direct-downloads shows it. The second needs 60 MB of webhooks from one
   // address within a minute (test/attack/request-bodies.test.ts tests their limits), the third a checkout without a build.
-  unreachable: ['downloadMedia 307', 'receiveProviderHook 429 RATE_LIMITED', 'getGuide 404 NOT_FOUND'],
+  unreachable: [
+    'downloadMedia 307',
+    'downloadVideo 307',
+    'receiveProviderHook 429 RATE_LIMITED',
+    'getGuide 404 NOT_FOUND',
+  ],
   settle: () => world.served.http.keyUse.flush(),
 });

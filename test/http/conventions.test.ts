@@ -27,7 +27,7 @@ const GIVEN_NAMES = [
   'include_obfuscation',
 ];
 /** The groups of operations whose names are OpenAI's. */
-const OPENAI_TAGS = ['Text', 'Images and audio'];
+const OPENAI_TAGS = ['Text', 'Images and audio', 'Videos'];
 /** Numbers that are measured and not counted; none of them is an amount of money. */
 const MEASURED_NAMES = ['progress', 'durationSeconds', 'default'];
 

@@ -56,6 +56,7 @@ const ANSWERS_FOR_UNKNOWN_IDS: Readonly<Record<string, (answer: RawAnswer, id: s
 /** An id that does not exist, in the format of the parameter. */
 const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
   taskId: newTaskId,
+  videoId: newTaskId,
   outputId: () => newId('out'),
   fileId: () => newId('file'),
   keyId: () => randomBase62(10),

@@ -154,6 +154,35 @@ export function speechBody(changes: Record<string, unknown> = {}): Record<string
   return { model: 'acme/compatible-speech', input: 'Hello.', voice: 'alloy', ...changes };
 }
 
+/** A request for a video that the model of the task room answers. */
+export function videoBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return { model: 'acme/compatible-video', prompt: 'a fox', ...changes };
+}
+
+/** The form that OpenAI's clients make of a request for a video. */
+export async function videoForm(
+  changes: Readonly<Record<string, string | Blob | undefined>> = {},
+): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ model: 'acme/compatible-video', prompt: 'a fox', ...changes })) {
+    if (value !== undefined) form.append(name, value);
+  }
+  const encoded = new Response(form);
+  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
+  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+}
+
+/** A completed video. */
+export async function doneVideo({ served }: World, account: ServedAccount): Promise<string> {
+  const videoId = await newTask(account, { model: 'acme/compatible-video', input: { prompt: 'a fox' } });
+  const size = { width: 1280, height: 720 };
+  await served.succeedWith(videoId, [
+    { type: 'video', bytes: Buffer.from('a video'), mimeType: 'video/mp4', durationSeconds: 5.04, ...size },
+    { type: 'thumbnail', bytes: await createImage(), mimeType: 'image/png', width: 2, height: 1 },
+  ]);
+  return videoId;
+}
+
 /** With minimal rights, so that every key may do with it what its scope permits. */
 async function newKeyId(account: ServedAccount): Promise<string> {
   return (await account.newKey({ scopes: ['keys:manage'] })).id;
@@ -199,6 +228,21 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
     mediaRequest(world, account, '/v1/audio/transcriptions', await transcriptionForm()),
   createTranslation: async (world, account) =>
     mediaRequest(world, account, '/v1/audio/translations', await transcriptionForm()),
+  createVideo: async () => {
+    const file = new Blob([await createImage()], { type: 'image/png' });
+    return videoForm({ seconds: '4', size: '1280x720', input_reference: file });
+  },
+  listVideos: async (world, account) => {
+    await doneVideo(world, account);
+    return { query: 'limit=5&order=asc' };
+  },
+  getVideo: async (world, account) => ({ params: { videoId: await doneVideo(world, account) } }),
+  downloadVideo: async (world, account) => ({ params: { videoId: await doneVideo(world, account) } }),
+  remixVideo: async (world, account) => ({
+    params: { videoId: await doneVideo(world, account) },
+    body: { prompt: 'a wolf' },
+  }),
+  deleteVideo: async (world, account) => ({ params: { videoId: await doneVideo(world, account) } }),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
@@ -219,6 +263,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   },
   listKeys: nothing,
   createKey: async () => ({ body: { name: 'made by a key', scopes: ['keys:manage'] } }),
+  createToken: async () => ({ body: { scopes: ['tasks:write'], seconds: 60, origins: ['https://shop.example'] } }),
   rotateKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
   revokeKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
   getWebhookKey: nothing,

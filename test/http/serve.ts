@@ -95,6 +95,7 @@ export interface MadeOutput {
   readonly mimeType: string;
   readonly width?: number;
   readonly height?: number;
+  readonly durationSeconds?: number;
 }
 
 export interface ServeOptions {

@@ -15,7 +15,7 @@ import { eventsOf } from '../http/media-calls.ts';
 import { raw } from '../http/raw-request.ts';
 import type { RawAnswer } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
-import { TRANSCRIPT, editForm, imageBody, transcriptionForm } from '../http/route-requests.ts';
+import { TRANSCRIPT, doneVideo, editForm, imageBody, transcriptionForm, videoBody } from '../http/route-requests.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
@@ -87,7 +87,10 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     | 'ImageGenStreamEvent'
     | 'ImageEditStreamEvent'
     | 'CreateTranscriptionResponseStreamEvent'
-    | 'EditImageBodyJsonParam',
+    | 'EditImageBodyJsonParam'
+    | 'VideoResource'
+    | 'VideoListResource'
+    | 'DeletedVideoResource',
     ValidateFunction
   >;
   before(async () => {
@@ -114,6 +117,9 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
       ImageEditStreamEvent: compile('ImageEditStreamEvent'),
       CreateTranscriptionResponseStreamEvent: compile('CreateTranscriptionResponseStreamEvent'),
       EditImageBodyJsonParam: compile('EditImageBodyJsonParam'),
+      VideoResource: compile('VideoResource'),
+      VideoListResource: compile('VideoListResource'),
+      DeletedVideoResource: compile('DeletedVideoResource'),
     };
   });
   after(() => served.close());
@@ -262,8 +268,27 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     });
   }
 
-  it('accepts our errors of images and speech', async () => {
-    for (const path of ['/v1/images/generations', '/v1/images/edits', '/v1/audio/speech']) {
+  it('accepts our videos: queued, completed, remixed, failed, listed and deleted', async () => {
+    const video = await served.newAccount();
+    const accept = async (name: keyof typeof validators, method: string, path: string, sent?: object) => {
+      const { status, body } = await video.client.send(method, path, sent);
+      assert.equal(status, 200, JSON.stringify(body));
+      const validate = validators[name];
+      assert.ok(validate(body), JSON.stringify([body, validate.errors?.slice(0, 5)]));
+      return body as unknown as { readonly id: string; readonly status: string };
+    };
+    const completed = await doneVideo({ served, receiverUrl: '' }, video);
+    const { id: queued } = await accept('VideoResource', 'POST', '/v1/videos', videoBody({ seconds: '4' }));
+    await accept('VideoResource', 'GET', `/v1/videos/${completed}`);
+    await accept('VideoResource', 'POST', `/v1/videos/${completed}/remix`, { prompt: 'a wolf' });
+    await video.client.send('POST', `/v1/tasks/${queued}/cancel`);
+    assert.equal((await accept('VideoResource', 'GET', `/v1/videos/${queued}`)).status, 'failed');
+    await accept('VideoListResource', 'GET', '/v1/videos?limit=2');
+    await accept('DeletedVideoResource', 'DELETE', `/v1/videos/${queued}`);
+  });
+
+  it('accepts our errors of images, speech and videos', async () => {
+    for (const path of ['/v1/images/generations', '/v1/images/edits', '/v1/audio/speech', '/v1/videos']) {
       const { status, body } = await account.client.send('POST', path, { model: 'acme/none' });
 
       assert.equal(status, 400);

@@ -8,6 +8,7 @@ import type { Context, Middleware } from 'koa';
 import type { HttpConfig } from '../../config/config.ts';
 import { NO_TRACES } from '../../telemetry/tracing.ts';
 import { answerOtherMethod } from '../middleware/allow.ts';
+import { answerPreflights } from '../middleware/cross-origin.ts';
 import { notFound } from './errors.ts';
 import { createClientAddress } from './client-address.ts';
 import type { HttpContext } from './context.ts';
@@ -32,18 +33,20 @@ export function createApp(http: HttpContext): Koa<RequestState> {
   const { routes, pages } = createDashboard(http, 'public');
   const { startPage } = createGuide();
   const unrouted: Middleware<RequestState> = (ctx, next) => startPage(ctx, () => pages(ctx, next));
-  return assembleApp(http, http.config.http, publicRoutes(http, routes), unrouted);
+  return assembleApp(http, http.config.http, publicRoutes(http, routes), unrouted, answerPreflights(http));
 }
 
 /**
  * @param listener how the listener that serves it is protected.
  * @param pages those of the dashboard and the guide, tried where no route matched the request.
+ * @param preflights answers browsers that ask before they send a request to another origin; absent: none is allowed.
  */
 export function assembleApp(
   http: HttpContext,
   listener: HttpConfig,
   routes: readonly Route[],
   pages: Middleware<RequestState>,
+  preflights?: Middleware<RequestState>,
 ): Koa<RequestState> {
   const app = new Koa<RequestState>();
   app.on('error', (error: Error & { code?: string }) => {
@@ -60,6 +63,7 @@ export function assembleApp(
   if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
   app.use(answerErrors(http, listener));
   app.use(requireHttps(listener));
+  if (preflights !== undefined) app.use(preflights);
   app.use(rejectUnservedResponsePaths);
   app.use(direct);
   app.use(router.routes());

@@ -14,7 +14,7 @@
 export type ErrorForm = 'envelope' | 'admin' | 'text' | 'models' | 'json-rpc';
 
 /** What follows `/v1/` in the paths of OpenAI's endpoints. */
-const OPENAI_PATHS: ReadonlySet<string> = new Set(['chat', 'responses', 'images', 'audio']);
+const OPENAI_PATHS: ReadonlySet<string> = new Set(['chat', 'responses', 'images', 'audio', 'videos']);
 
 /**
  * @param path of a request or a route. An unusual form (`/v1//chat`, `/v1%2Fchat`) is treated like the path that it

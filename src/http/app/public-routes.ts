@@ -29,7 +29,10 @@ import { createDashboard } from '../routes/dashboard.ts';
 import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
+import { tokenRoutes } from '../routes/tokens.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
+import { videoContentRoutes } from '../routes/video-content.ts';
+import { videoRoutes } from '../routes/videos.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 
 /** @param pages the routes of the dashboard. */
@@ -49,12 +52,15 @@ export function publicRoutes(
     ...imageRoutes(http),
     ...speechRoutes(http),
     ...transcriptionRoutes(http),
+    ...videoRoutes(http),
+    ...videoContentRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...estimateRoutes(http),
     ...modelRoutes(http),
     ...accountRoutes(http),
     ...keyRoutes(http),
+    ...tokenRoutes(http),
     ...webhookKeyRoutes(http),
     ...accountCallbackRoutes(http),
     ...mcpRoutes(http),

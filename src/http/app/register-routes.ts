@@ -19,6 +19,7 @@ import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
 import { errorFormOf } from './error-form.ts';
 import { invalidRequest, openAiCodeOf, violated } from './errors.ts';
+import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
 import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
 import { countFailedAuthentication } from '../middleware/failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
@@ -106,8 +107,11 @@ function server(http: HttpContext, route: Route): Serve {
     try {
       const session = ctx.req.headers.authorization === undefined ? http.sessionCookie.read(ctx.req) : undefined;
       if (session !== undefined) return await http.authenticator.authenticateSession(session);
-      return await http.authenticator.authenticate(authorizationOf(ctx));
+      const caller = await http.authenticator.authenticate(authorizationOf(ctx));
+      requireOrigin(http, ctx, caller);
+      return caller;
     } catch (error) {
+      shareError(http, ctx, error);
       if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
       if (error instanceof AccountSuspendedError) {
         setFailingReceivers(ctx, error.caller);

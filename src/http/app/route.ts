@@ -17,6 +17,7 @@ export const ROUTE_TAGS = [
   'Tasks',
   'Text',
   'Images and audio',
+  'Videos',
   'Stored outputs',
   'Files',
   'Models',

@@ -188,6 +188,23 @@ function forgetFile({ database, logger }: HttpContext, taskId: TaskId): void {
   });
 }
 
+/**
+ * Creates a task whose client polls it: the response is sent at once. Automatic retries attach as they do where the
+ * response waits.
+ *
+ * @returns the task, in whatever state.
+ */
+export async function startMediaCall(http: HttpContext, request: MediaRequest, call: MediaCall): Promise<TaskDetail> {
+  const { ctx, caller } = request;
+  requireModel(caller, call.model.definition.name);
+  setDeprecationHeaders(ctx, call.model.definition);
+  const response = await startResponse(http, request, call);
+  while (!(await response.isOurs()));
+  const task = await readTask(http.database, response.taskId(), caller.accountId);
+  response.isSent();
+  return task;
+}
+
 /** The response to one request, and the task that it waits for. */
 interface MediaResponse {
   taskId(): TaskId;

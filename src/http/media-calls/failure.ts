@@ -31,7 +31,7 @@ const FACTS: Readonly<Record<FailureReason, FailureFacts>> = {
   model_unavailable: { kind: 'unavailable', code: 'model_unavailable', isRetried: false },
 };
 
-type FieldNames = Pick<MediaCall, 'endpoint' | 'model' | 'fieldOf'>;
+type FieldNames = Pick<MediaCall, 'endpoint' | 'fieldOf'> & { readonly model: Pick<MediaCall['model'], 'definition'> };
 
 /** The field of a request that a field of the input follows from. @param own `image_urls.0` belongs to `image_urls`. */
 export function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
@@ -41,16 +41,25 @@ export function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, ow
 
 /** @param task one that has failed. */
 export function failureOf(task: TaskDetail, call: FieldNames): RequestError {
-  const reason = task.errorReason ?? 'provider_error';
-  const { kind, code, isRetried = true } = FACTS[reason];
-  const field = task.errorField === null ? undefined : requestFieldOf(call, task.errorField);
+  const { kind, isRetried = true } = FACTS[reasonOf(task)];
+  const { code, message, param } = describeFailure(task, call);
+  return new RequestError(kind, message, { code, param, headers: isRetried ? {} : { 'x-should-retry': 'false' } });
+}
+
+/** Why a task has failed, in OpenAI's words, and the field of the request at fault. */
+export function describeFailure(
+  task: TaskDetail,
+  call: FieldNames,
+): { readonly code: string; readonly message: string; readonly param: string | undefined } {
+  const reason = reasonOf(task);
+  const param = task.errorField === null ? undefined : requestFieldOf(call, task.errorField);
   const message =
     isFaultKind(task.errorCase) && reasonOfFault(task.errorCase) === reason
-      ? faultMessage(inputFault(task.errorCase, field ?? task.errorField ?? undefined))
+      ? faultMessage(inputFault(task.errorCase, param ?? task.errorField ?? undefined))
       : failureFace(reason).message;
-  return new RequestError(kind, message, {
-    code,
-    param: field,
-    headers: isRetried ? {} : { 'x-should-retry': 'false' },
-  });
+  return { code: FACTS[reason].code, message, param };
+}
+
+function reasonOf({ errorReason }: TaskDetail): FailureReason {
+  return errorReason ?? 'provider_error';
 }

@@ -22,6 +22,8 @@ export const TAG_DESCRIPTIONS: Readonly<Record<(typeof ROUTE_TAGS)[number], stri
   Text: "Text models, compatible with OpenAI's API: its clients work with `{base_url}` as their base URL. Errors also have the `error` object of OpenAI's API. A call creates no task and no callback.",
   'Images and audio':
     "OpenAI's media endpoints: its clients work with `{base_url}` as their base URL. Every call is a task, and the response waits for its result. Errors also have the `error` object of OpenAI's API.",
+  Videos:
+    "OpenAI's videos: its clients work with `{base_url}` as their base URL. Every video is a task, and its client polls it. Errors also have the `error` object of OpenAI's API.",
   'Stored outputs': 'List, promote and delete the outputs of tasks.',
   Files: 'Upload images, videos and audio as inputs of tasks.',
   Models: 'The catalogue: models with their inputs and prices.',

@@ -77,10 +77,15 @@ export const ImageEditFormSchema = Type.Object(
   { additionalProperties: false },
 );
 
-const ImageReferenceSchema = Type.Object(
+/** An image that a request refers to. */
+export const ImageReferenceSchema = Type.Object(
   {
     image_url: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 10_000_000, description: 'An HTTPS URL, or a data URL in base64.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 10_000_000,
+        description: 'A public HTTPS URL, a URL of this service, or a data URL in base64.',
+      }),
     ),
     file_id: Type.Optional(
       Type.String({
