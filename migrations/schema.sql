@@ -175,10 +175,13 @@ CREATE TABLE files (
   expires_at timestamp with time zone NOT NULL,
   gone_at timestamp with time zone,
   bytes_deleted_at timestamp with time zone,
+  purpose text,
+  filename text,
   CONSTRAINT files_pkey PRIMARY KEY (id),
   CONSTRAINT files_object_key_key UNIQUE (object_key)
 );
 CREATE INDEX files_kept_by_account ON files USING btree (account_id, expires_at) INCLUDE (size_bytes) WHERE (gone_at IS NULL);
+CREATE INDEX files_listed ON files USING btree (account_id, created_at, id) WHERE ((purpose IS NOT NULL) AND (gone_at IS NULL));
 CREATE INDEX files_retained ON files USING btree (expires_at) WHERE (gone_at IS NULL);
 CREATE INDEX files_to_delete ON files USING btree (gone_at) WHERE ((gone_at IS NOT NULL) AND (bytes_deleted_at IS NULL));
 

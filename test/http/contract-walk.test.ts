@@ -16,6 +16,7 @@ import { raw } from './raw-request.ts';
 import {
   chatBody,
   doneTask,
+  fileForm,
   imageBody,
   newTask,
   requestOf,
@@ -91,6 +92,16 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   listCallbackAttempts: async () => [[{ params: { taskId: await newTask(account) } }, 200]],
   downloadMedia: async () => {
     const { params = {} } = await requestOf(routeOf('downloadMedia'), world, account);
+    return [
+      [{ params, headers: { Range: 'bytes=0-3' } }, 206],
+      [{ params, headers: { Range: 'bytes=100000-' } }, 416],
+      [{ params, headers: { 'If-Match': '"other"' } }, 412],
+    ];
+  },
+  uploadFile: async () => [[await fileForm({ purpose: 'batch' }, '{}', 'lines.jsonl'), 200]],
+  listFiles: async () => [[{}, 200]],
+  getFileContent: async () => {
+    const { params = {} } = await requestOf(routeOf('getFileContent'), world, account);
     return [
       [{ params, headers: { Range: 'bytes=0-3' } }, 206],
       [{ params, headers: { Range: 'bytes=100000-' } }, 416],

@@ -27,6 +27,7 @@ import type { RequestState } from './request-state.ts';
 import { requireOperator } from '../middleware/operator.ts';
 import { readQuery } from './query.ts';
 import { setTextLimitHeaders, textBudget } from '../text/limits.ts';
+import { WithoutEnvelope } from './route.ts';
 import type { Route, RouteRequest } from './route.ts';
 
 /**
@@ -178,7 +179,7 @@ function server(http: HttpContext, route: Route): Serve {
     }
     // The response may repeat all of it, and is serialised where it is sent.
     await request.large?.nextTurn();
-    answerJson(ctx, route.response.kind === 'data' ? success(result) : result);
+    answerJson(ctx, contentOf(route, result));
     await request.large?.nextTurn();
   }
 
@@ -235,6 +236,11 @@ function paramsOf(ctx: Served): Record<string, string> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : (value ?? '')]),
   );
+}
+
+function contentOf({ response }: Route, result: unknown): unknown {
+  if (result instanceof WithoutEnvelope) return result.content;
+  return response.kind === 'data' ? success(result) : result;
 }
 
 /** Responds with JSON; what the client already has (its `If-None-Match`) gets a 304 (contract §3). */

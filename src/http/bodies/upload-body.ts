@@ -46,11 +46,20 @@ const MAX_QUOTED_NAME = 64;
 
 /** The fields that a form has beside its file. */
 export interface FormFields {
-  /** The name of the file's own field. */
-  readonly file: string;
+  /** The name of the file's own field; undefined: any. */
+  readonly file: string | undefined;
   /** @throws {RequestError} */
   take(name: string, value: string): void;
 }
+
+/** What a form says of its file; both undefined: the body is the file itself. */
+export interface SentFile {
+  readonly field: string | undefined;
+  /** The file's name on the client's machine. */
+  readonly name: string | undefined;
+}
+
+type StoreFile<Stored> = (file: Readable, signal: AbortSignal, sent: SentFile) => Promise<Stored>;
 
 /**
  * Reads the one file of an upload.
@@ -62,7 +71,7 @@ export interface FormFields {
  */
 export async function receiveUpload<Stored>(
   request: IncomingMessage,
-  store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
+  store: StoreFile<Stored>,
   bounds: UploadBounds = UPLOAD_BOUNDS,
   fields?: FormFields,
 ): Promise<Stored> {
@@ -75,10 +84,13 @@ export async function receiveUpload<Stored>(
   const release = exemptFromTimeout(request);
   const { body, stopWatching } = watched(request, bounds, stop);
   try {
-    return await (form === undefined ? store(body, stop.signal) : storeFromForm({ form, body, store, stop, fields }));
+    const sent = { field: undefined, name: undefined };
+    return await (form === undefined
+      ? store(body, stop.signal, sent)
+      : storeFromForm({ form, body, store, stop, fields }));
   } catch (error) {
     drainRejected(request);
-    if (error instanceof ObjectTooLargeError) throw tooLarge(bounds.maxBytes);
+    if (error instanceof ObjectTooLargeError) throw tooLarge(error.maxBytes);
     throw error;
   } finally {
     stopWatching();
@@ -96,7 +108,8 @@ function requireAcceptable({ headers }: IncomingMessage, bounds: UploadBounds): 
   if (Number(headers['content-length'] ?? 0) > bounds.maxBytes + FORM_OVERHEAD_BYTES) throw tooLarge(bounds.maxBytes);
 }
 
-function isForm({ headers }: IncomingMessage): boolean {
+/** Whether the body is a form, and not the file itself. */
+export function isForm({ headers }: IncomingMessage): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
@@ -231,16 +244,16 @@ async function storeFromForm<Stored>({
 }: {
   readonly form: BusboyInstance;
   readonly body: Readable;
-  readonly store: (file: Readable, signal: AbortSignal) => Promise<Stored>;
+  readonly store: StoreFile<Stored>;
   readonly stop: AbortController;
   readonly fields: FormFields | undefined;
 }): Promise<Stored> {
   let stored: Promise<Stored> | undefined;
   const ended = new Promise<void>((resolve, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
-    form.on('file', (name, file) => {
+    form.on('file', (name, file, fileName) => {
       file.on('error', () => undefined);
-      if (fields !== undefined && name !== fields.file) {
+      if (fields?.file !== undefined && name !== fields.file) {
         file.resume();
         stop.abort(unknownField(name));
         return;
@@ -250,7 +263,7 @@ async function storeFromForm<Stored>({
         stop.abort(invalidRequest('invalid request: the form has more than one file'));
         return;
       }
-      stored = store(file, stop.signal);
+      stored = store(file, stop.signal, { field: name, name: fileName });
       // A file that cannot be stored ends the reading.
       stored.catch((error: unknown) => stop.abort(error));
     });
@@ -282,7 +295,8 @@ async function storeFromForm<Stored>({
   return stored;
 }
 
-function unknownField(name: string | undefined): RequestError {
+/** 400: a form has a field that there is not. */
+export function unknownField(name: string | undefined): RequestError {
   const shown = quoted(name);
   return invalidRequest(`additional properties not allowed: ${shown}`, { param: shown, code: 'unknown_parameter' });
 }
@@ -291,7 +305,8 @@ function quoted(name: string | undefined): string {
   return (name ?? '').replace(/\p{Cc}/gu, '').slice(0, MAX_QUOTED_NAME);
 }
 
-function tooLarge(maxBytes: number): RequestError {
+/** 413 for a file. */
+export function tooLarge(maxBytes: number): RequestError {
   const message = `the file is larger than ${maxBytes} bytes`;
   return new RequestError('payload_too_large', message);
 }

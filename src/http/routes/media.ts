@@ -7,7 +7,7 @@ import { disposition, mediaResponse } from '../../objects/urls/media-response.ts
 import type { MediaRequest } from '../../objects/urls/media-response.ts';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { inputObjectId } from '../../objects/urls/own-url.ts';
-import { UploadNotFoundError, readServableUpload } from '../../objects/uploads.ts';
+import { UploadNotFoundError, isFileId, readServableUpload } from '../../objects/uploads.ts';
 import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import { findInputObjects, isPinned } from '../../tasks/record/input-objects.ts';
 import { uploadFileName } from '../../presenters/file.ts';
@@ -101,7 +101,7 @@ type Served = Pick<MediaRequest, 'key' | 'sizeBytes' | 'mimeType' | 'sha256' | '
 async function findServed(http: HttpContext, signedId: string): Promise<Served> {
   const inputId = inputObjectId(signedId);
   if (inputId !== undefined) return findServedInput(http, inputId);
-  if (signedId.startsWith('file_')) {
+  if (isFileId(signedId)) {
     const upload = await readServableUpload(http.database, signedId);
     return { ...upload, key: upload.objectKey, fileName: uploadFileName(upload) };
   }
