@@ -171,6 +171,7 @@ const nothing: Maker = async () => ({});
 /** By `operationId`. Each creates the data that it needs: a request may consume it. */
 export const REQUESTS: Readonly<Record<string, Maker>> = {
   createTask: async () => ({ body: body() }),
+  createTasks: async () => ({ body: { tasks: [body(), body({ model: 'acme/none' })] } }),
   estimateTask: async () => ({ body: body() }),
   listTasks: async (world, account) => {
     await doneTask(world, account);

@@ -18,6 +18,7 @@ import { outputPreviewRoutes } from '../routes/output-preview.ts';
 import { mediaRoutes } from '../routes/media.ts';
 import { modelRoutes } from '../routes/models.ts';
 import { referenceRoutes } from '../routes/reference.ts';
+import { taskBatchRoutes } from '../routes/task-batch.ts';
 import { taskListRoutes } from '../routes/task-list.ts';
 import { taskCallbackRoutes } from '../routes/task-callback.ts';
 import { taskDetailRoutes } from '../routes/task-detail.ts';
@@ -39,6 +40,7 @@ export function publicRoutes(
 ): readonly Route[] {
   const routes = [
     ...taskRoutes(http),
+    ...taskBatchRoutes(http),
     ...taskDetailRoutes(http),
     ...outputPreviewRoutes(http),
     ...taskEventRoutes(http),
