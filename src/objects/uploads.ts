@@ -136,6 +136,25 @@ export async function requireUploadRoom(
   throw new UploadsFullError(Math.max(1, Math.ceil((sum.nextExpiry ?? 0) - now / 1000)));
 }
 
+/** What is recorded of an upload when it is created. */
+export type NewUpload = Omit<Upload, 'createdAt' | 'expiresAt' | 'isGone'>;
+
+/** Keeps the other uploads of an account waiting until the transaction has recorded its own. */
+export async function lockUploadRoom(transaction: Queryable, accountId: string): Promise<void> {
+  await transaction.query(lockUploads, [accountId]);
+}
+
+/** Inserts the row of a file; `createdAt` and `expiresAt` in Unix seconds. */
+export async function insertFile(
+  transaction: Queryable,
+  file: NewUpload,
+  { createdAt, expiresAt }: Pick<Upload, 'createdAt' | 'expiresAt'>,
+): Promise<void> {
+  const { id, accountId, objectKey, mimeType, sizeBytes, sha256, purpose, fileName } = file;
+  const values = [id, accountId, objectKey, mimeType, sizeBytes, sha256, createdAt, expiresAt, purpose, fileName];
+  await transaction.query(insertUpload, values);
+}
+
 /**
  * Records an upload whose bytes are in the store.
  *
@@ -144,17 +163,16 @@ export async function requireUploadRoom(
  */
 export async function recordUpload(
   database: Database,
-  upload: Omit<Upload, 'createdAt' | 'expiresAt' | 'isGone'>,
+  upload: NewUpload,
   { keptSeconds, now }: { readonly keptSeconds: number; readonly now: number },
 ): Promise<Upload> {
-  const { id, accountId, objectKey, mimeType, sizeBytes, sha256, purpose, fileName } = upload;
+  const { accountId, sizeBytes } = upload;
   const createdAt = now / 1000;
   const expiresAt = Math.floor(createdAt) + keptSeconds;
   await database.transaction(async (transaction) => {
-    await transaction.query(lockUploads, [accountId]);
+    await lockUploadRoom(transaction, accountId);
     await requireUploadRoom(transaction, accountId, sizeBytes, now);
-    const values = [id, accountId, objectKey, mimeType, sizeBytes, sha256, createdAt, expiresAt, purpose, fileName];
-    await transaction.query(insertUpload, values);
+    await insertFile(transaction, upload, { createdAt, expiresAt });
   });
   return { ...upload, createdAt, expiresAt, isGone: false };
 }

@@ -19,6 +19,7 @@ import {
   fileForm,
   imageBody,
   newTask,
+  partForm,
   requestOf,
   send,
   speechBody,
@@ -201,6 +202,20 @@ const REJECTIONS: WalkedListener['rejections'] = {
     const { headers = {} } = await requestOf(routeOf('createTranscription'), world, account);
     const other = await transcriptionForm({ language: 'en' });
     return { ...other, headers: { ...headers, ...other.headers } };
+  },
+  // A part whose bytes are no image, for a purpose that takes images.
+  'completeUpload 415 UNSUPPORTED_MEDIA_TYPE': async () => {
+    const described = { filename: 'a.png', purpose: 'vision', bytes: 2, mime_type: 'image/png' };
+    const created = await account.client.send('POST', '/v1/uploads', described);
+    const { id: uploadId } = created.body as unknown as { id: string };
+    const params = { uploadId };
+    const part = await send(
+      served.url,
+      routeOf('addUploadPart'),
+      { ...(await partForm('{}')), params },
+      account.client.key,
+    );
+    return { params, body: { part_ids: [(JSON.parse(part.text) as { id: string }).id] } };
   },
   'createTask 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });

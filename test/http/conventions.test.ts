@@ -33,6 +33,11 @@ const GIVEN_NAMES = [
   'first_id',
   'last_id',
   'has_more',
+  // OpenAI's, of uploads.
+  'expires_after',
+  'mime_type',
+  'part_ids',
+  'upload_id',
 ];
 /** The groups of operations whose names are OpenAI's. */
 const OPENAI_TAGS = ['Text', 'Images and audio'];

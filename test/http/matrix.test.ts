@@ -58,6 +58,7 @@ const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
   taskId: newTaskId,
   outputId: () => newId('out'),
   fileId: () => newId('file'),
+  uploadId: () => newId('upload'),
   keyId: () => randomBase62(10),
   responseId: () => newTextCallId('responses'),
 };

@@ -31,6 +31,7 @@ import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
+import { uploadRoutes } from '../routes/uploads.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 
 /** @param pages the routes of the dashboard. */
@@ -53,6 +54,7 @@ export function publicRoutes(
     ...transcriptionRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
+    ...uploadRoutes(http),
     ...estimateRoutes(http),
     ...modelRoutes(http),
     ...accountRoutes(http),

@@ -75,6 +75,7 @@ function server(http: HttpContext, route: Route): Serve {
   const checkBody = bodyCheck(route);
   const form = errorFormOf(route.path);
   const takesBrackets = form !== 'envelope';
+  const hasOpenAiErrors = form === 'text' || form === 'models';
   const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
@@ -197,7 +198,7 @@ function server(http: HttpContext, route: Route): Serve {
     if (form === 'json-rpc') ctx.state.messageId = idOf(body);
     if (isLarge) await turns.next();
     const problem = checkBody?.(body);
-    if (problem !== undefined) throw violated(problem, form === 'text' ? openAiCodeOf(problem) : undefined);
+    if (problem !== undefined) throw violated(problem, hasOpenAiErrors ? openAiCodeOf(problem) : undefined);
     if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
