@@ -3,11 +3,12 @@
  * is never rejected because of a rule: every field exists, every mapped value is valid, no two rules set one field, and
  * a field that the model requires is always set.
  */
+import { isRecord } from '../domain/json-members.ts';
 import { compileViolation } from '../schema/schema-validation.ts';
 import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';
 import { MEDIA_ENDPOINTS } from './openai-endpoints.ts';
-import type { EndpointRules, FieldRule, MediaEndpoint, MediaEndpointName } from './openai-endpoints.ts';
+import type { EndpointField, EndpointRules, FieldRule, MediaEndpoint, MediaEndpointName } from './openai-endpoints.ts';
 import { transcriptFormatOf } from './openai-input.ts';
 
 type Schema = ModelDefinition['inputSchema'];
@@ -23,30 +24,47 @@ export function findDialectProblems({ dialects, modality, inputSchema }: ModelDe
     const place = `dialects.openai.${name}`;
     if (endpoint.modality !== modality) return [`${place}: it is for models of modality ${endpoint.modality}`];
     const ofRules = Object.entries(rules).flatMap(([field, rule]) =>
-      problemsOfRule(`${place}.${field}`, field, rule, inputSchema),
+      problemsOfRule(`${place}.${field}`, endpoint.fields[field] ?? {}, rule, inputSchema),
     );
     if (ofRules.length > 0) return ofRules;
     return [
       ...conflictsIn(place, rules),
       ...unsetIn(place, endpoint, rules, inputSchema),
-      ...(name === 'audio/transcriptions' ? formatProblemsIn(place, rules, inputSchema) : []),
+      ...(endpoint.modality === 'transcription' ? formatProblemsIn(place, rules, inputSchema) : []),
     ];
   });
 }
 
-function problemsOfRule(place: string, field: string, { field: own, values }: FieldRule, schema: Schema): string[] {
+function problemsOfRule(
+  place: string,
+  { isFile }: EndpointField,
+  { field: own, values }: FieldRule,
+  schema: Schema,
+): string[] {
   if ((own === undefined) === (values === undefined)) return [`${place}: it needs either field or values`];
   const properties = propertiesOf(schema);
   if (own !== undefined) {
-    if (Object.hasOwn(properties, own)) return [];
-    return [`${place}.field: the inputSchema has no property ${JSON.stringify(own)}`];
+    if (!Object.hasOwn(properties, own)) {
+      return [`${place}.field: the inputSchema has no property ${JSON.stringify(own)}`];
+    }
+    return isFile === true && !takesMedia(properties[own])
+      ? [`${place}.field: the property ${JSON.stringify(own)} takes no media; it needs contentMediaType`]
+      : [];
   }
-  if (field === 'file') return [`${place}: a file is passed on under the name of a field`];
+  if (isFile === true) return [`${place}: a file is passed on under the name of a field`];
   const find = compileViolation(partOf(schema), 'invalid input');
   return Object.entries(values ?? {}).flatMap(([value, members]) => {
     const violation = find(members);
     return violation === undefined ? [] : [`${place}.values.${value}: ${violation.message}`];
   });
+}
+
+/** Whether a property is the URL of a file, or a list of them. */
+function takesMedia(property: unknown): boolean {
+  if (!isRecord(property)) return false;
+  return (
+    typeof property['contentMediaType'] === 'string' || (property['type'] === 'array' && takesMedia(property['items']))
+  );
 }
 
 /** What the schema requires of each field, when any of them may be missing. */

@@ -11,6 +11,8 @@ import type { TaskModality } from '@darkroom/api/facts/modalities';
 export interface EndpointField {
   /** Whether every request has it. */
   readonly isRequired?: true;
+  /** Whether it is a file, or several: the model's field takes their URLs. */
+  readonly isFile?: true;
   /**
    * The values that change nothing for a model that does not have the field: OpenAI's default, and what its older
    * models had instead.
@@ -41,6 +43,23 @@ export const MEDIA_ENDPOINTS = {
       style: { defaults: ['vivid'] },
     },
   },
+  'images/edits': {
+    path: '/v1/images/edits',
+    modality: 'image',
+    fields: {
+      image: { isRequired: true, isFile: true },
+      prompt: { isRequired: true },
+      mask: { isFile: true },
+      n: { defaults: [1] },
+      size: { defaults: ['auto'] },
+      quality: { defaults: ['auto', 'standard'] },
+      background: { defaults: ['auto'] },
+      input_fidelity: { defaults: ['low'] },
+      moderation: { defaults: ['auto'] },
+      output_format: { defaults: ['png'] },
+      output_compression: { defaults: [100] },
+    },
+  },
   'audio/speech': {
     path: '/v1/audio/speech',
     modality: 'audio',
@@ -56,8 +75,18 @@ export const MEDIA_ENDPOINTS = {
     path: '/v1/audio/transcriptions',
     modality: 'transcription',
     fields: {
-      file: { isRequired: true },
+      file: { isRequired: true, isFile: true },
       language: {},
+      prompt: {},
+      response_format: { defaults: ['json'] },
+      temperature: { defaults: [0] },
+    },
+  },
+  'audio/translations': {
+    path: '/v1/audio/translations',
+    modality: 'transcription',
+    fields: {
+      file: { isRequired: true, isFile: true },
       prompt: {},
       response_format: { defaults: ['json'] },
       temperature: { defaults: [0] },
@@ -97,8 +126,10 @@ export const DialectsSchema = closed({
   openai: Type.Optional(
     closed({
       'images/generations': rulesOf(MEDIA_ENDPOINTS['images/generations']),
+      'images/edits': rulesOf(MEDIA_ENDPOINTS['images/edits']),
       'audio/speech': rulesOf(MEDIA_ENDPOINTS['audio/speech']),
       'audio/transcriptions': rulesOf(MEDIA_ENDPOINTS['audio/transcriptions']),
+      'audio/translations': rulesOf(MEDIA_ENDPOINTS['audio/translations']),
     }),
   ),
 });

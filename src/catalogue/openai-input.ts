@@ -1,5 +1,6 @@
 /** Translates the fields of a request in OpenAI's form into a model's input, by the rules of its file. */
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { isRecord } from '../domain/json-members.ts';
 import type { TranscriptFormat } from '../transcripts/formats.ts';
 import { TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';
@@ -103,11 +104,25 @@ function membersOf(
   throw new UnsupportedFieldError(name, field, value, Object.keys(values ?? {}));
 }
 
+/** Whether the model takes several files in a field of the request. */
+export function takesSeveral(
+  { dialects, inputSchema }: ModelDefinition,
+  name: MediaEndpointName,
+  field: string,
+): boolean {
+  const own = dialects?.openai?.[name]?.[field]?.field;
+  return own !== undefined && valueAt(inputSchema['properties'], own, 'type') === 'array';
+}
+
 /** Whether a field of the model takes a value, if its schema lists those that it takes. */
 function isListed({ properties }: ModelDefinition['inputSchema'], field: string, value: unknown): boolean {
-  const schema: unknown = typeof properties === 'object' && properties !== null ? Reflect.get(properties, field) : {};
-  const listed: unknown = typeof schema === 'object' && schema !== null ? Reflect.get(schema, 'enum') : undefined;
+  const listed = valueAt(properties, field, 'enum');
   return !Array.isArray(listed) || listed.includes(value);
+}
+
+/** A member of a member of a parsed value, if there is one. */
+function valueAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
 }
 
 /**

@@ -18,6 +18,7 @@ import { createExpensiveReads } from '../http/middleware/expensive-reads.ts';
 import { createSessionCookie } from '../http/middleware/session-cookie.ts';
 import { UPLOAD_BOUNDS } from '../http/bodies/upload-body.ts';
 import type { UploadBounds } from '../http/bodies/upload-body.ts';
+import { STREAM_HEAD_MS } from '../http/media-calls/stream.ts';
 import { createWaitingResponses } from '../http/middleware/waiting-responses.ts';
 import { createPreviewTurns } from '../limits/preview-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
@@ -43,6 +44,7 @@ type Hooks = Pick<
   readonly rateClock?: Pick<Parameters<typeof createLeasedRateLimiter>[0], 'now' | 'bucketNow'>;
   /** For tests, which cannot wait as long as our limits. */
   readonly uploadBounds?: Partial<UploadBounds>;
+  readonly streamHeadMs?: number | undefined;
 };
 
 const MONOTONIC = { now: (): number => performance.timeOrigin + performance.now() };
@@ -50,7 +52,7 @@ const MONOTONIC = { now: (): number => performance.timeOrigin + performance.now(
 export function createHttpContext(
   foundation: Foundation,
   catalogue: Catalogue,
-  { rateClock, uploadBounds, ...hooks }: Hooks,
+  { rateClock, uploadBounds, streamHeadMs = STREAM_HEAD_MS, ...hooks }: Hooks,
   installationId: string,
   text: Pick<TextParts, 'source' | 'threads' | 'ledger'>,
 ): HttpContext {
@@ -78,6 +80,7 @@ export function createHttpContext(
     bodyThreads: createBodyThreads(foundation.metrics.shares),
     uploadSlots: createUploadSlots(foundation.metrics.shares),
     uploadBounds: { ...UPLOAD_BOUNDS, ...uploadBounds },
+    streamHeadMs,
     turns: createTurns(),
     clientAddress,
     keyUse,

@@ -51,6 +51,56 @@ export function compatibleDefinition(changes: Partial<ModelDefinition> = {}): Mo
   });
 }
 
+/** A model that answers OpenAI's edits, of up to three images and a mask. */
+export function compatibleEditDefinition(changes: Partial<ModelDefinition> = {}): ModelDefinition {
+  const image = { type: 'string', minLength: 1, maxLength: 2048, contentMediaType: 'image/*' };
+  return definition({
+    name: 'acme/compatible-edit',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['prompt', 'image_urls'],
+      properties: {
+        prompt: { type: 'string', minLength: 1, maxLength: 2000 },
+        image_urls: { type: 'array', minItems: 1, maxItems: 3, items: image },
+        mask_url: image,
+        count: { type: 'integer', minimum: 1, maximum: 4 },
+      },
+    },
+    pricing: { unit: 'image', usd: '0.01' },
+    examples: [{ prompt: 'a fox', image_urls: ['https://example.com/a.png'] }],
+    dialects: {
+      openai: {
+        'images/edits': {
+          image: { field: 'image_urls' },
+          mask: { field: 'mask_url' },
+          prompt: { field: 'prompt' },
+          n: { field: 'count' },
+        },
+      },
+    },
+    ...changes,
+  });
+}
+
+/** The same for one image, without a mask. */
+export function compatibleRetouchDefinition(): ModelDefinition {
+  return compatibleEditDefinition({
+    name: 'acme/compatible-retouch',
+    inputSchema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['prompt', 'image'],
+      properties: {
+        prompt: { type: 'string', minLength: 1, maxLength: 2000 },
+        image: { type: 'string', maxLength: 2048, contentMediaType: 'image/*' },
+      },
+    },
+    examples: [{ prompt: 'a fox', image: 'https://example.com/a.png' }],
+    dialects: { openai: { 'images/edits': { image: { field: 'image' }, prompt: { field: 'prompt' } } } },
+  });
+}
+
 /** A model that answers OpenAI's speech. */
 export function compatibleSpeechDefinition(): ModelDefinition {
   return definition({
@@ -92,6 +142,7 @@ export function compatibleTranscriptionDefinition(changes: Partial<ModelDefiniti
       properties: {
         audio_url: { type: 'string', maxLength: 2048, contentMediaType: 'audio/*' },
         language: { type: 'string', pattern: '^[a-z]{2}$' },
+        translate: { type: 'boolean', default: false },
         formats: { type: 'array', items: { enum: ['text', 'json', 'srt', 'vtt'] }, minItems: 1, uniqueItems: true },
         max_seconds: { type: 'integer', minimum: 1, maximum: 60, default: 60 },
       },
@@ -100,6 +151,18 @@ export function compatibleTranscriptionDefinition(changes: Partial<ModelDefiniti
     examples: [{ audio_url: 'https://example.com/a.mp3' }],
     dialects: {
       openai: {
+        'audio/translations': {
+          file: { field: 'audio_url' },
+          response_format: {
+            values: {
+              json: { formats: ['json'], translate: true },
+              text: { formats: ['text'], translate: true },
+              srt: { formats: ['srt'], translate: true },
+              vtt: { formats: ['vtt'], translate: true },
+              verbose_json: { formats: ['json'], translate: true },
+            },
+          },
+        },
         'audio/transcriptions': {
           file: { field: 'audio_url' },
           language: { field: 'language' },

@@ -6,7 +6,13 @@ import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { createModelReader, loadModels } from '../../src/catalogue/load-models.ts';
 import { MEDIA_ENDPOINTS } from '../../src/catalogue/openai-endpoints.ts';
 import type { EndpointRules, MediaEndpointName } from '../../src/catalogue/openai-endpoints.ts';
-import { UnsupportedFieldError, endpointFieldOf, endpointsOf, inputOf } from '../../src/catalogue/openai-input.ts';
+import {
+  UnsupportedFieldError,
+  endpointFieldOf,
+  endpointsOf,
+  inputOf,
+  takesSeveral,
+} from '../../src/catalogue/openai-input.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
@@ -154,6 +160,16 @@ describe('the check of dialects.openai', () => {
       }),
       'dialects.openai.audio/transcriptions.response_format.values: there is no docx, only text, json, srt, vtt, verbose_json',
     ],
+    'a file for a field that takes no media': [
+      imageModel(RULES, {
+        dialects: { openai: { 'images/edits': { image: { field: 'style' }, prompt: { field: 'prompt' } } } },
+      }),
+      'dialects.openai.images/edits.image.field: the property "style" takes no media; it needs contentMediaType',
+    ],
+    'edits without images': [
+      imageModel(RULES, { dialects: { openai: { 'images/edits': { prompt: { field: 'prompt' } } } } }),
+      'dialects.openai.images/edits: every request has image, so it needs a rule',
+    ],
     'a mapping of a file by its value': [
       transcriptionModel({ file: { values: { a: { audio_url: 'https://example.com/a.mp3' } } } }),
       'dialects.openai.audio/transcriptions.file: a file is passed on under the name of a field',
@@ -246,19 +262,28 @@ describe('the models that come with Darkroom', () => {
     const catalogue = createCatalogue(models);
     const minimal: Readonly<Record<MediaEndpointName, object>> = {
       'images/generations': { prompt: 'a fox', n: 1, size: '2048x2048' },
+      'images/edits': { prompt: 'a fox', image: ['https://example.com/a.png'], size: '2048x2048' },
       'audio/speech': { input: 'Hello.', voice: 'alloy' },
       'audio/transcriptions': { file: 'https://example.com/a.mp3' },
+      'audio/translations': { file: 'https://example.com/a.mp3' },
     };
     const checked: string[] = [];
     for (const model of models) {
       for (const name of Object.keys(model.dialects?.openai ?? {}) as MediaEndpointName[]) {
         const sizes = model.dialects?.openai?.[name]?.['size']?.values ?? {};
-        const fields = { ...minimal[name], ...('2048x2048' in sizes ? {} : { size: undefined }) };
+        const fields = {
+          ...minimal[name],
+          ...('2048x2048' in sizes ? {} : { size: undefined }),
+          ...(name === 'images/edits' && !takesSeveral(model, name, 'image')
+            ? { image: 'https://example.com/a.png' }
+            : {}),
+        };
         assert.equal(catalogue.resolve(model.name, undefined).checkInput(inputOf(model, name, fields)), undefined);
         checked.push(`${model.name} ${MEDIA_ENDPOINTS[name].path}`);
       }
     }
     assert.ok(checked.includes('darkroom/scene /v1/images/generations'), checked.join('\n'));
+    assert.ok(checked.includes('darkroom/edit /v1/images/edits'), checked.join('\n'));
     assert.ok(checked.includes('darkroom/speech /v1/audio/speech'), checked.join('\n'));
   });
 });

@@ -23,6 +23,8 @@ import {
   requestOf,
   send,
   speechBody,
+  TRANSCRIPT,
+  editForm,
   transcriptionForm,
 } from './route-requests.ts';
 import type { Parts } from './route-requests.ts';
@@ -112,12 +114,29 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   createChatCompletion: async () => [[{ body: chatBody({ stream: true }) }, 200]],
   createTranscription: async () => {
     const { headers, ...form } = await transcriptionForm();
+    return [
+      [{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202],
+      [await streamedRequest('createTranscription', await transcriptionForm({ stream: 'true' })), 200],
+    ];
+  },
+  createImageEdit: async () => {
+    const { headers, ...form } = await editForm();
+    const json = { model: 'acme/compatible-edit', prompt: 'a', images: [{ image_url: 'https://example.com/a.png' }] };
+    return [
+      [{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202],
+      [{ body: json, headers: { Prefer: 'respond-async' } }, 202],
+      [await streamedRequest('createImageEdit', await editForm({ stream: 'true' })), 200],
+    ];
+  },
+  createTranslation: async () => {
+    const { headers, ...form } = await transcriptionForm();
     return [[{ ...form, headers: { ...headers, Prefer: 'respond-async' } }, 202]];
   },
   createSpeech: async () => [[{ body: speechBody(), headers: { Prefer: 'respond-async' } }, 202]],
   createImage: async () => [
     [{ body: imageBody(), headers: { Prefer: 'respond-async' } }, 202],
     [{ body: imageBody(), headers: { Prefer: 'wait=1' } }, 202],
+    [await streamedRequest('createImage', { body: imageBody({ stream: true }) }), 200],
   ],
   createResponse: async () => [[{ body: { model: 'acme/text', input: 'Say hello.', stream: true } }, 200]],
   getResponse: async () => {
@@ -153,6 +172,21 @@ async function erasedRequest(operationId: string): Promise<Parts> {
   return parts;
 }
 
+/** A request for a stream whose task has ended. */
+async function streamedRequest(operationId: string, parts: Parts): Promise<Parts> {
+  const headers = { ...parts.headers, 'Idempotency-Key': `streamed-${operationId}` };
+  const created = await send(
+    served.url,
+    routeOf(operationId),
+    { ...parts, headers: { ...headers, Prefer: 'respond-async' } },
+    account.client.key,
+  );
+  const taskId = String(created.headers['x-darkroom-task-id']);
+  if (operationId === 'createTranscription') await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+  else await served.succeed(taskId, Buffer.from('an image'));
+  return { ...parts, headers };
+}
+
 /** What makes another request of it. */
 const OTHER: Readonly<Record<string, object>> = { createImage: { user: 'other' }, createSpeech: { voice: 'onyx' } };
 
@@ -170,6 +204,26 @@ function rejectionsOfMedia(operationId: string, sent: object): WalkedListener['r
       ...(await ended()),
       body: { ...sent, ...OTHER[operationId] },
     }),
+  };
+}
+
+/** Of one whose request is a form. */
+function rejectionsOfForm(
+  operationId: string,
+  formOf: (changes?: Readonly<Record<string, string>>) => Promise<Parts>,
+): WalkedListener['rejections'] {
+  return {
+    [`${operationId} 400 MODEL_UNAVAILABLE`]: () => formOf({ model: 'acme/none' }),
+    [`${operationId} 402 INSUFFICIENT_BALANCE`]: async () => {
+      const poor = await served.newAccount({ microUsd: 1n });
+      return { ...(await formOf()), key: poor.client.key };
+    },
+    [`${operationId} 404 NOT_FOUND`]: () => erasedRequest(operationId),
+    [`${operationId} 422 IDEMPOTENCY_KEY_MISMATCH`]: async () => {
+      const { headers = {} } = await requestOf(routeOf(operationId), world, account);
+      const other = await formOf({ response_format: operationId === 'createImageEdit' ? 'url' : 'text' });
+      return { ...other, headers: { ...headers, ...other.headers } };
+    },
   };
 }
 
@@ -192,17 +246,9 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'estimateTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   ...rejectionsOfMedia('createImage', imageBody()),
   ...rejectionsOfMedia('createSpeech', speechBody()),
-  'createTranscription 400 MODEL_UNAVAILABLE': () => transcriptionForm({ model: 'acme/none' }),
-  'createTranscription 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { ...(await transcriptionForm()), key: poor.client.key };
-  },
-  'createTranscription 404 NOT_FOUND': () => erasedRequest('createTranscription'),
-  'createTranscription 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
-    const { headers = {} } = await requestOf(routeOf('createTranscription'), world, account);
-    const other = await transcriptionForm({ language: 'en' });
-    return { ...other, headers: { ...headers, ...other.headers } };
-  },
+  ...rejectionsOfForm('createImageEdit', editForm),
+  ...rejectionsOfForm('createTranscription', transcriptionForm),
+  ...rejectionsOfForm('createTranslation', transcriptionForm),
   // A part whose bytes are no image, for a purpose that takes images.
   'completeUpload 415 UNSUPPORTED_MEDIA_TYPE': async () => {
     const described = { filename: 'a.png', purpose: 'vision', bytes: 2, mime_type: 'image/png' };

@@ -187,7 +187,6 @@ describe('POST /v1/images/generations', () => {
     [{ n: 11 }, 400, 'n', 'invalid_value'],
     [{ n: '1' }, 400, 'n', 'invalid_type'],
     [{ response_format: 'png' }, 400, 'response_format', 'invalid_value'],
-    [{ stream: true }, 400, 'stream', 'unsupported_value'],
     [{ partial_images: 2 }, 400, 'partial_images', 'unsupported_value'],
     [{ seed: 7 }, 400, 'seed', 'unknown_parameter'],
   ];
@@ -377,23 +376,26 @@ describe('an automatic retry of a request for images', () => {
 
   it('leaves the task of an equal request that is still there to that one, and gets its own', async () => {
     const account = await served.newAccount();
-    // The second one's client has repeated its request before its disconnection was noticed.
     const first = generate(account);
-    await newTask(account);
-    await openRequest(account);
-    const tasks = await tasksOf(account);
+    const firstTask = await newTask(account);
+    const outgoing = await openRequest(account);
+    const lostTask = await newTask(account, 1);
+    // Its client repeats the request before the disconnection is noticed, so the retry attaches to the older task.
+    await disconnect(outgoing, lostTask);
+    await served.room.rows("UPDATE awaited_responses SET waiter = 'req_unnoticed' WHERE task_id = $1", lostTask);
     const retry = generate(account, {}, RETRY);
-    await waitFor('the retry waits', async () => {
-      const rows = await Promise.all(tasks.map(awaitedRow));
-      return rows.some((row) => row?.retries === 1);
-    });
-    for (const taskId of tasks) await served.succeedWith(taskId, [image(taskId)]);
-    const answered = [await first, await retry].map(({ headers }) => headers['x-darkroom-task-id']);
+    await waitFor('the retry waits', async () => (await awaitedRow(firstTask))?.retries === 1);
+    await served.succeedWith(firstTask, [image(firstTask)]);
+    await served.succeedWith(lostTask, [image(lostTask)]);
+    const answers = [await first, await retry];
 
-    assert.deepEqual(
-      answered.map(String).every((taskId) => tasks.includes(taskId as TaskId)),
-      true,
-    );
+    const tasks = [firstTask, lostTask];
+    assert.deepEqual(new Set(answers.map(({ headers }) => headers['x-darkroom-task-id'])), new Set(tasks));
+    for (const answer of answers) {
+      const [made] = parsed<Images>(answer).data;
+      const shown = Buffer.from(made?.b64_json ?? '', 'base64').toString();
+      assert.equal(shown, answer.headers['x-darkroom-task-id']);
+    }
     assert.deepEqual(await tasksOf(account), tasks);
   });
 

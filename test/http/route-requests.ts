@@ -150,7 +150,8 @@ async function mediaRequest({ served }: World, account: ServedAccount, path: str
   assert.equal(created.status, 202, created.text);
   const { taskId } = JSON.parse(created.text) as { taskId: string };
   if (path.endsWith('speech')) await served.succeed(taskId, Buffer.from('a sound'), 'audio/mpeg');
-  else if (path.endsWith('transcriptions')) await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
+  else if (/(transcriptions|translations)$/.test(path))
+    await served.succeed(taskId, Buffer.from(TRANSCRIPT), 'application/json');
   else await served.succeed(taskId, await createImage());
   return { body: sent.body, headers: { ...headers, Prefer: 'wait=1' } };
 }
@@ -163,6 +164,17 @@ export const TRANSCRIPT = JSON.stringify({
   segments: [{ start: 0, end: 1.5, text: 'Mind the gap.' }],
 });
 
+/** The form of an edit. */
+export async function editForm(
+  changes: Readonly<Record<string, string>> = {},
+): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+  const form = new FormData();
+  const fields = { model: 'acme/compatible-edit', prompt: 'make it night', ...changes };
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append('image', new Blob([new Uint8Array(await createImage())]), 'image.png');
+  return encodedForm(form);
+}
+
 /** The form of a transcription. */
 export async function transcriptionForm(
   changes: Readonly<Record<string, string | undefined>> = {},
@@ -173,6 +185,10 @@ export async function transcriptionForm(
     if (value !== undefined) form.append(name, value);
   }
   form.append('file', new Blob([file]), 'station.wav');
+  return encodedForm(form);
+}
+
+async function encodedForm(form: FormData) {
   const encoded = new Response(form);
   const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
   return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
@@ -248,9 +264,12 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   createChatCompletion: async () => ({ body: chatBody() }),
   createImage: (world, account) => mediaRequest(world, account, '/v1/images/generations', { body: imageBody() }),
+  createImageEdit: async (world, account) => mediaRequest(world, account, '/v1/images/edits', await editForm()),
   createSpeech: (world, account) => mediaRequest(world, account, '/v1/audio/speech', { body: speechBody() }),
   createTranscription: async (world, account) =>
     mediaRequest(world, account, '/v1/audio/transcriptions', await transcriptionForm()),
+  createTranslation: async (world, account) =>
+    mediaRequest(world, account, '/v1/audio/translations', await transcriptionForm()),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),

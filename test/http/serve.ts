@@ -111,6 +111,8 @@ export interface ServeOptions {
   /** Other limits of the listener. */
   readonly listening?: Partial<ListenOptions>;
   readonly uploadBounds?: Partial<UploadBounds>;
+  /** How long a streamed media call waits before it sends its head. */
+  readonly streamHeadMs?: number;
   /** Of the app; default: none. */
   readonly logger?: Logger;
   /** Whether only HTTPS through a trusted proxy is accepted. */
@@ -213,6 +215,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       // The real metrics differ from read to read (test/e2e/metrics.test.ts).
       renderMetrics: () => Promise.resolve('darkroom_database_up 1\n'),
       ...(options.uploadBounds === undefined ? {} : { uploadBounds: options.uploadBounds }),
+      streamHeadMs: options.streamHeadMs,
       rateClock: { now: () => clock.now(), bucketNow: () => clock.now() },
     },
     room.installationId,

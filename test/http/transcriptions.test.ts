@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { drawAudio } from '../support/test-provider/audio.ts';
+import { eventsOf } from './media-calls.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { TRANSCRIPT, transcriptionForm } from './route-requests.ts';
@@ -26,10 +27,11 @@ async function transcribe(
   changes: Record<string, string | undefined> = {},
   headers: Record<string, string> = {},
   file?: Buffer,
+  path = PATH,
 ): Promise<RawAnswer> {
   const form = await transcriptionForm(changes, file);
   const all = { ...form.headers, Authorization: `Bearer ${account.client.key}`, ...headers };
-  return raw(served.url, 'POST', PATH, all, form.body);
+  return raw(served.url, 'POST', path, all, form.body);
 }
 
 /** A form as written. */
@@ -136,7 +138,9 @@ describe('POST /v1/audio/transcriptions', () => {
     [{ temperature: '0.5' }, 'temperature', 'unsupported_parameter'],
     [{ temperature: 'warm' }, 'temperature', 'invalid_type'],
     [{ response_format: 'docx' }, 'response_format', 'invalid_value'],
-    [{ stream: 'true' }, 'stream', 'invalid_value'],
+    [{ stream: 'yes' }, 'stream', 'invalid_type'],
+    [{ stream: 'true', response_format: 'srt' }, 'response_format', 'unsupported_value'],
+    [{ stream: 'true', response_format: 'verbose_json' }, 'response_format', 'unsupported_value'],
     [{ 'timestamp_granularities[]': 'word' }, 'timestamp_granularities.0', 'invalid_value'],
     [{ 'include[]': 'logprobs' }, 'include', 'unknown_parameter'],
     [{ seed: '7' }, 'seed', 'unknown_parameter'],
@@ -190,4 +194,141 @@ describe('POST /v1/audio/transcriptions', () => {
     }
     assert.equal(await uploadsOf(account), 0);
   });
+});
+
+describe('a transcript that is streamed', () => {
+  /** A transcript whose text has these segments. @param text default: the segments, with a space between them. */
+  const transcriptOf = (segments: readonly string[], text = segments.join(' ')): string =>
+    JSON.stringify({
+      text,
+      duration: segments.length,
+      segments: segments.map((each, index) => ({ start: index, end: index + 1, text: each })),
+    });
+
+  const cases: readonly (readonly [what: string, file: string, deltas: readonly string[]])[] = [
+    [
+      'a piece for each segment',
+      transcriptOf(['Mind the gap.', 'The doors close.']),
+      ['Mind the gap.', ' The doors close.'],
+    ],
+    ['segments without spaces between them', transcriptOf(['心', '配'], '心配'), ['心', '配']],
+    ['one piece without segments', JSON.stringify({ text: 'Mind the gap.' }), ['Mind the gap.']],
+    ['nothing that was said', JSON.stringify({ text: '', segments: [] }), []],
+    ['an empty segment', transcriptOf(['Mind', '', 'the gap.'], 'Mind the gap.'), ['Mind', ' the gap.']],
+    [
+      'segments that do not continue the text',
+      transcriptOf(['Mind', 'a gap.'], 'Mind the gap.'),
+      ['Mind', ' the gap.'],
+    ],
+    ['segments that end before the text', transcriptOf(['Mind'], 'Mind the gap.'), ['Mind', ' the gap.']],
+  ];
+  for (const [what, file, deltas] of cases) {
+    it(`has ${what}, which together are the text`, async () => {
+      const account = await served.newAccount();
+      const answering = transcribe(account, { stream: 'true' });
+      const taskId = await newTask(account);
+      await served.succeedWith(taskId, fileOf(file, 'application/json'));
+      const answer = await answering;
+
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8');
+      assert.equal(answer.headers['x-darkroom-task-id'], taskId);
+      assert.deepEqual(
+        eventsOf(answer).map(({ data }) => data),
+        [
+          ...deltas.map((delta) => ({ type: 'transcript.text.delta', delta })),
+          { type: 'transcript.text.done', text: deltas.join('') },
+        ],
+      );
+    });
+  }
+
+  it('is made of the JSON, also where the text is requested', async () => {
+    const account = await served.newAccount();
+    const answering = transcribe(account, { stream: 'true', response_format: 'text' });
+    await served.succeedWith(await newTask(account), fileOf(TRANSCRIPT, 'application/json'));
+
+    assert.equal(eventsOf(await answering).length, 2);
+    assert.deepEqual((await tasksOf(account))[0]?.input['formats'], ['json']);
+  });
+
+  it('that another service wrote and that is none is an error with a status', async () => {
+    const account = await served.newAccount();
+    const answering = transcribe(account, { stream: 'true' });
+    await served.succeedWith(await newTask(account), fileOf('{"text":', 'application/json'));
+    const answer = await answering;
+
+    assert.equal(answer.status, 503, answer.text);
+    assert.equal((JSON.parse(answer.text) as Failed).error.code, 'no_output');
+    assert.equal(answer.headers['x-should-retry'], 'false');
+  });
+});
+
+describe('POST /v1/audio/translations', () => {
+  const translate = (account: ServedAccount, changes: Record<string, string | undefined> = {}, headers = {}) =>
+    transcribe(account, changes, headers, undefined, '/v1/audio/translations');
+
+  for (const [format, mimeType, text] of [
+    ['json', 'application/json', { text: 'Mind the gap.', usage: { type: 'duration', seconds: 2 } }],
+    ['text', 'text/plain', '1\nMind the gap.\n'],
+    ['srt', 'application/x-subrip', '1\nMind the gap.\n'],
+    ['vtt', 'text/vtt', '1\nMind the gap.\n'],
+  ] as const) {
+    it(`answers with a transcript in English as ${format}`, async () => {
+      const account = await served.newAccount();
+      const answering = translate(account, { response_format: format });
+      const taskId = await newTask(account);
+      const file = format === 'json' ? TRANSCRIPT : '1\nMind the gap.\n';
+      await served.succeedWith(taskId, fileOf(file, mimeType));
+      const answer = await answering;
+
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual(format === 'json' ? JSON.parse(answer.text) : answer.text, text);
+      const { audio_url: _, ...input } = (await tasksOf(account))[0]?.input ?? {};
+      assert.deepEqual(input, { formats: [format], translate: true, max_seconds: 2 });
+      assert.equal((await account.client.get(taskId)).body.data.billing.held, '0.002');
+    });
+  }
+
+  it('says in verbose_json that it is a translation into English', async () => {
+    const account = await served.newAccount();
+    const answering = translate(account, { response_format: 'verbose_json' });
+    const french = JSON.stringify({ text: 'Mind the gap.', language: 'french', duration: 1.5 });
+    await served.succeedWith(await newTask(account), fileOf(french, 'application/json'));
+    const { task, language, duration, segments } = JSON.parse((await answering).text) as Record<string, unknown>;
+
+    assert.deepEqual([task, language, duration, segments], ['translate', 'english', 1.5, []]);
+  });
+
+  it('is another request than a transcription of the same recording', async () => {
+    const account = await served.newAccount();
+    const async = { Prefer: 'respond-async' };
+    await transcribe(account, {}, async);
+    const retry = await translate(account, {}, { ...async, 'X-Stainless-Retry-Count': '1' });
+
+    assert.equal(retry.status, 202, retry.text);
+    assert.equal((await tasksOf(account)).length, 2);
+  });
+
+  const rejected: readonly (readonly [changes: Record<string, string | undefined>, param: string, code: string])[] = [
+    [{ model: 'acme/compatible' }, 'model', 'model_not_found'],
+    [{ model: undefined }, 'model', 'missing_required_parameter'],
+    [{ language: 'en' }, 'language', 'unknown_parameter'],
+    [{ stream: 'true' }, 'stream', 'unknown_parameter'],
+    [{ 'timestamp_granularities[]': 'segment' }, 'timestamp_granularities', 'unknown_parameter'],
+    [{ response_format: 'docx' }, 'response_format', 'invalid_value'],
+    [{ temperature: '2' }, 'temperature', 'invalid_value'],
+    [{ prompt: 'Paddington' }, 'prompt', 'unsupported_parameter'],
+  ];
+  for (const [changes, param, code] of rejected) {
+    it(`rejects ${JSON.stringify(changes)} with the field, and keeps nothing`, async () => {
+      const account = await served.newAccount();
+      const answer = await translate(account, changes);
+
+      const { error } = JSON.parse(answer.text) as Failed;
+      assert.deepEqual([answer.status, error.param, error.code], [400, param, code], answer.text);
+      assert.deepEqual(await tasksOf(account), []);
+      assert.equal(await uploadsOf(account), 0);
+    });
+  }
 });

@@ -218,6 +218,24 @@ describe('the mapping of OpenAI', () => {
     });
   }
 
+  it('asks for a translation as the official client does, and takes the same text', async () => {
+    session.answer({ json: { task: 'translate', language: 'english', duration: 1.5, text: 'Mind the gap.' } });
+    const { provider, requestFor, host } = mapped('openai/whisper-1', session.origin);
+    const options = { prompt: 'a station', temperature: 0.2 };
+    const fields = { audio_url: 'https://example.com/a.mp3', ...options, formats: ['text'], max_seconds: 60 };
+    const ours = { ...fields, translate: true, language: 'fr' };
+    const submission = await withFiles('audio/mpeg', ['audio_url'], (media, submit) =>
+      provider.submit(requestFor(ours, media), submit),
+    );
+    const theirs = { model: 'whisper-1', ...options, response_format: 'verbose_json', file: sound };
+    const { value } = await session.call('translate', theirs);
+    const [one, other] = session.requests();
+    assertSameRequest(one, other, { host });
+    assert.ok(submission.kind === 'done');
+    const [text] = submission.files.map((each) => (each.from === 'bytes' ? String(each.bytes) : ''));
+    assert.equal(text, `${(value as { text: string }).text}\n`);
+  });
+
   it('has no files where only subtitles are wanted and the answer has no times', async () => {
     session.answer({ json: { text: 'Mind the gap.' } });
     const { provider, requestFor } = mapped('openai/whisper-1', session.origin);

@@ -22,6 +22,8 @@ import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import {
   compatibleDefinition,
+  compatibleEditDefinition,
+  compatibleRetouchDefinition,
   compatibleSpeechDefinition,
   compatibleTranscriptionDefinition,
   definition,
@@ -84,6 +86,8 @@ export async function openTaskRoom(
       { ...definitionWithRoutes('fast'), name: 'acme/routed' },
       definition({ name: 'acme/free', pricing: { unit: 'image', usd: '0' } }),
       compatibleDefinition(),
+      compatibleEditDefinition(),
+      compatibleRetouchDefinition(),
       compatibleSpeechDefinition(),
       compatibleTranscriptionDefinition(),
       textDefinition(),

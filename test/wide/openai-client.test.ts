@@ -3,31 +3,35 @@
  * errors, and its automatic retries when it gives up, when the api is killed and when it stops.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import sharp from 'sharp';
-import { verifyLedger } from '../../src/billing/verify.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { compatibleDefinition, compatibleTranscriptionDefinition } from '../catalogue/definitions.ts';
 import { installClients } from '../oracle/client.ts';
-import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
 import { drawAudio } from '../support/test-provider/audio.ts';
-import { startTestProvider } from '../support/test-provider/process.ts';
-import type { TestProvider } from '../support/test-provider/process.ts';
+import { startOpenAiDarkroom } from './openai-darkroom.ts';
+import type { OpenAiDarkroom } from './openai-darkroom.ts';
+
+/** A request for a stream. */
+interface StreamedBody extends Readonly<Record<string, unknown>> {
+  readonly stream: true;
+}
 
 /** What is used of the client; it is not a dependency, so its types are not here. */
 interface OpenAiClient {
-  readonly images: { generate(body: object): Call<ImagesAnswer> };
+  readonly images: {
+    generate(body: StreamedBody): Promise<AsyncIterable<ImageEvent>>;
+    generate(body: object): Call<ImagesAnswer>;
+    edit(body: StreamedBody): Promise<AsyncIterable<ImageEvent>>;
+    edit(body: object): Call<ImagesAnswer>;
+    createVariation(body: object): Promise<unknown>;
+  };
   readonly audio: {
     readonly speech: { create(body: object): Promise<Response> };
     readonly transcriptions: { create(body: object): Promise<unknown> };
+    readonly translations: { create(body: object): Promise<unknown> };
   };
   readonly models: { list(): AsyncIterable<{ id: string; endpoints: string[] }> };
 }
@@ -37,92 +41,42 @@ interface ImagesAnswer {
   readonly size?: string;
   readonly output_format?: string;
 }
+interface ImageEvent {
+  readonly type: string;
+  readonly b64_json: string;
+  readonly size: string;
+}
 interface OpenAiModule {
   readonly default: new (options: object) => OpenAiClient;
   toFile(bytes: Buffer, name: string): Promise<unknown>;
   readonly BadRequestError: new () => Error;
   readonly AuthenticationError: new () => Error;
+  readonly NotFoundError: new () => Error;
   readonly APIError: new () => Error & { status: number; code: string | null; param: string | null };
 }
 
-/** What the upstream of transcriptions answers. */
-const SPOKEN = {
-  task: 'transcribe',
-  language: 'english',
-  duration: 2.5,
-  text: ' Mind the gap.',
-  segments: [{ id: 0, start: 0, end: 2.5, text: ' Mind the gap.' }],
-};
-
 describe("OpenAI's official client", () => {
   let openai: OpenAiModule;
-  let provider: TestProvider;
-  let modelsDir: string;
+  let started: OpenAiDarkroom;
   let darkroom: Darkroom;
   let api: Role;
-  const speaker = createServer((request, response) => {
-    request.resume().on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(SPOKEN));
-    });
-  });
   before(async () => {
     const file = path.join(await installClients(), 'node_modules', 'openai', 'index.mjs');
     // Installed outside the repository, for tests alone.
     openai = (await import(pathToFileURL(file).href)) as OpenAiModule;
-    provider = await startTestProvider();
-    modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
-    const upstream = { protocol: 'tasks', baseUrl: `${provider.url}/tasks/v1`, secret: 'test', model: 'owner/model' };
-    const slow = compatibleDefinition({ name: 'acme/slow', routes: { default: { upstreams: [upstream] } } });
-    await writeFile(path.join(modelsDir, 'slow.json'), JSON.stringify(slow));
-    speaker.listen(0, '127.0.0.1');
-    await once(speaker, 'listening');
-    const speakerUrl = `http://127.0.0.1:${(speaker.address() as AddressInfo).port}`;
-    const listens = { protocol: 'openai', baseUrl: `${speakerUrl}/v1`, secret: 'test', model: 'whisper' };
-    const transcribing = compatibleTranscriptionDefinition({ routes: { default: { upstreams: [listens] } } });
-    await writeFile(path.join(modelsDir, 'transcribing.json'), JSON.stringify(transcribing));
-    darkroom = await startDarkroom({
-      apis: 1,
-      environment: {
-        MODELS_DIR: modelsDir,
-        UPSTREAM_TEST_KEY: 'test-key',
-        EGRESS_ALLOW: `${provider.url},${speakerUrl}`,
-        DRAIN_SECONDS: '0',
-        SHUTDOWN_GRACE_SECONDS: '10',
-      },
-    });
-    api = darkroom.apis[0] ?? assert.fail();
+    started = await startOpenAiDarkroom();
+    ({ darkroom, api } = started);
   });
-  after(async () => {
-    await darkroom?.stop();
-    await provider?.stop();
-    speaker.closeAllConnections();
-    speaker.close();
-    await rm(modelsDir, { recursive: true, force: true });
-  });
+  after(() => started?.stop());
 
   const clientOf = (account: TestAccount, options: object = {}): OpenAiClient =>
     new openai.default({ apiKey: account.client.key, baseURL: `${darkroom.url}/v1`, ...options });
 
-  async function tasksOf({ id }: TestAccount): Promise<readonly { id: string; status: string; captured: string }[]> {
-    return darkroom.testDatabase.database.query(
-      {
-        name: 'test_tasks_of_account',
-        text: 'SELECT id, status, captured_micro_usd::text AS captured FROM tasks WHERE account_id = $1',
-      },
-      [id],
-    );
-  }
-
-  /** One task, one charge, and sums that agree. */
-  async function assertOneCharge(account: TestAccount): Promise<void> {
-    const tasks = await tasksOf(account);
-    assert.deepEqual(
-      tasks.map(({ status, captured }) => [status, captured]),
-      [['success', '10000']],
-    );
-    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
-  }
+  const tasksOf = (account: TestAccount) => started.tasksOf(account);
+  const pngOf = async (background: string, name = 'photo.png'): Promise<unknown> => {
+    const size = { width: 96, height: 64, channels: 3, background } as const;
+    return openai.toFile(await sharp({ create: size }).png().toBuffer(), name);
+  };
 
   it('lists the models with the endpoints that they answer', async () => {
     const account = await darkroom.createAccount();
@@ -130,6 +84,7 @@ describe("OpenAI's official client", () => {
     for await (const model of clientOf(account).models.list()) endpoints.set(model.id, model.endpoints);
 
     assert.deepEqual(endpoints.get('darkroom/scene'), ['/v1/tasks', '/v1/images/generations']);
+    assert.deepEqual(endpoints.get('darkroom/edit'), ['/v1/tasks', '/v1/images/edits']);
     assert.deepEqual(endpoints.get('darkroom/speech'), ['/v1/tasks', '/v1/audio/speech']);
   });
 
@@ -158,6 +113,51 @@ describe("OpenAI's official client", () => {
     assert.equal((await tasksOf(account)).length, 1);
   });
 
+  it('streams images, one event for each', async () => {
+    const account = await darkroom.createAccount();
+    const { images } = clientOf(account);
+    const request = { model: 'darkroom/canvas', prompt: 'a lake', n: 2, size: '1024x1024', quality: 'low' };
+    const events = await collected(await images.generate({ ...request, stream: true, partial_images: 2 }));
+
+    assert.deepEqual(
+      events.map(({ type, size }) => [type, size]),
+      [
+        ['image_generation.completed', '1024x1024'],
+        ['image_generation.completed', '1024x1024'],
+      ],
+    );
+    const { format } = await sharp(Buffer.from(events[1]?.b64_json ?? '', 'base64')).metadata();
+    assert.equal(format, 'png');
+    assert.equal((await tasksOf(account)).length, 1);
+  });
+
+  it('edits one image, and several, also as a stream', async () => {
+    const account = await darkroom.createAccount();
+    const { images } = clientOf(account);
+    const request = { model: 'darkroom/edit', prompt: 'black and white', size: '1024x1024' };
+    const { data, response } = await images.edit({ ...request, image: await pngOf('#c33') }).withResponse();
+    const several = [await pngOf('#c33', 'a.png'), await pngOf('#3c3', 'b.png')];
+    const events = await collected(await images.edit({ ...request, image: several, stream: true }));
+
+    const { width, height } = await sharp(Buffer.from(data.data[0]?.b64_json ?? '', 'base64')).metadata();
+    assert.deepEqual([width, height, data.size], [1024, 1024, '1024x1024']);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['image_edit.completed'],
+    );
+    const task = await account.client.get(response.headers.get('x-darkroom-task-id') ?? '');
+    assert.equal(task.body.data.model, 'darkroom/edit');
+    const statuses = (await tasksOf(account)).map(({ status }) => status);
+    assert.deepEqual(statuses, ['success', 'success']);
+  });
+
+  it('does not find variations', async () => {
+    const { images } = clientOf(await darkroom.createAccount());
+    const variation = images.createVariation({ model: 'darkroom/edit', image: await pngOf('#c33') });
+
+    await assert.rejects(variation, (error: unknown) => error instanceof openai.NotFoundError);
+  });
+
   it('generates speech', async () => {
     const account = await darkroom.createAccount();
     const request = {
@@ -180,17 +180,43 @@ describe("OpenAI's official client", () => {
       return transcriptions.create({ model: 'acme/compatible-transcription', file, response_format: format });
     };
 
-    assert.deepEqual(await transcribe('json'), { text: 'Mind the gap.', usage: { type: 'duration', seconds: 3 } });
-    assert.equal(await transcribe('text'), 'Mind the gap.\n');
-    assert.match(String(await transcribe('srt')), /^1\n00:00:00,000 --> 00:00:02,500\nMind the gap\./);
+    assert.deepEqual(await transcribe('json'), {
+      text: 'Mind the gap. The doors close.',
+      usage: { type: 'duration', seconds: 3 },
+    });
+    assert.equal(await transcribe('text'), 'Mind the gap. The doors close.\n');
+    assert.match(String(await transcribe('srt')), /^1\n00:00:00,000 --> 00:00:01,500\nMind the gap\./);
     assert.match(String(await transcribe('vtt')), /^WEBVTT\n/);
     const { segments, language } = (await transcribe('verbose_json')) as { segments: object[]; language: string };
-    assert.equal(segments.length, 1);
+    assert.equal(segments.length, 2);
     assert.equal(language, 'english');
     assert.deepEqual(
       (await tasksOf(account)).map(({ status, captured }) => [status, captured]),
       Array.from({ length: 5 }, () => ['success', '2500']),
     );
+  });
+
+  it('streams a transcript, and translates', async () => {
+    const account = await darkroom.createAccount();
+    const { transcriptions, translations } = clientOf(account).audio;
+    const request = async (changes: object) => ({
+      model: 'acme/compatible-transcription',
+      file: await openai.toFile(drawAudio('a station', 2.5), 'station.wav'),
+      ...changes,
+    });
+    const stream = await transcriptions.create(await request({ stream: true, response_format: 'text' }));
+    const events = await collected(stream as AsyncIterable<object>);
+    const translated = await translations.create(await request({}));
+    const verbose = await translations.create(await request({ response_format: 'verbose_json' }));
+
+    assert.deepEqual(events, [
+      { type: 'transcript.text.delta', delta: 'Mind the gap.' },
+      { type: 'transcript.text.delta', delta: ' The doors close.' },
+      { type: 'transcript.text.done', text: 'Mind the gap. The doors close.' },
+    ]);
+    assert.equal((translated as { text: string }).text, 'Watch out.');
+    assert.equal((verbose as { language: string }).language, 'english');
+    assert.equal(await translations.create(await request({ response_format: 'text' })), 'Watch out.\n');
   });
 
   it('reports what is rejected with its own classes of errors', async () => {
@@ -212,6 +238,21 @@ describe("OpenAI's official client", () => {
         400,
         'model',
         'model_not_found',
+      ],
+      [
+        async () =>
+          images.edit({ ...request, model: 'darkroom/edit', image: await openai.toFile(Buffer.from('a'), 'a') }),
+        openai.BadRequestError,
+        400,
+        'image',
+        'unsupported_file_mimetype',
+      ],
+      [
+        () => images.generate({ ...request, stream: true, size: '7x7' }),
+        openai.BadRequestError,
+        400,
+        'size',
+        'invalid_value',
       ],
       [
         () => audio.speech.create({ model: 'darkroom/speech', input: 'a', voice: 'none' }),
@@ -244,7 +285,7 @@ describe("OpenAI's official client", () => {
     const { data } = await images.generate({ model: 'acme/slow', prompt: 'a boat [slow 4000]' });
 
     assert.equal(data.length, 1);
-    await assertOneCharge(account);
+    await started.assertOneCharge(account);
   });
 
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
@@ -258,9 +299,22 @@ describe("OpenAI's official client", () => {
       const { data } = await generating;
 
       assert.equal(data.length, 1);
-      await assertOneCharge(account);
+      await started.assertOneCharge(account);
     });
   }
+
+  it('gets the stream of its first attempt when the api is killed before there is an event', async () => {
+    const account = await darkroom.createAccount();
+    const { images } = clientOf(account, { maxRetries: 20 });
+    const streaming = images.generate({ model: 'acme/slow', prompt: 'a boat [slow 6000]', stream: true });
+    await waitFor('the task is handled', async () => (await tasksOf(account))[0]?.status === 'handling');
+    await api.kill();
+    await api.start();
+    const events = await collected(await streaming);
+
+    assert.equal(events.length, 1);
+    await started.assertOneCharge(account);
+  });
 
   it('gets a result of its own for each of several equal requests when the api is killed', async () => {
     const account = await darkroom.createAccount();
@@ -277,3 +331,9 @@ describe("OpenAI's official client", () => {
     assert.equal(new Set(ids).size, 3);
   });
 });
+
+async function collected<Event>(events: AsyncIterable<Event>): Promise<readonly Event[]> {
+  const all: Event[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}

@@ -1,5 +1,5 @@
 /**
- * Our unstreamed responses, validated against OpenAI's own document. A package on PyPI contains it as OpenAI
+ * Our responses, and the events of media streams, validated against OpenAI's own document. A package on PyPI contains it as OpenAI
  * publishes it.
  */
 import assert from 'node:assert/strict';
@@ -11,10 +11,11 @@ import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
+import { eventsOf } from '../http/media-calls.ts';
 import { raw } from '../http/raw-request.ts';
 import type { RawAnswer } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
-import { TRANSCRIPT, fileForm, imageBody, partForm, transcriptionForm } from '../http/route-requests.ts';
+import { TRANSCRIPT, editForm, fileForm, imageBody, partForm, transcriptionForm } from '../http/route-requests.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
@@ -72,6 +73,13 @@ function withoutLoneNullable(_: unknown, value: unknown): unknown {
   return rest;
 }
 
+/** The body of a request that is no JSON. */
+interface Form {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+let forms = 0;
+
 describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   let served: ServedApp;
   let key: string;
@@ -83,7 +91,13 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     | 'ImagesResponse'
     | 'ErrorResponse'
     | 'CreateTranscriptionResponseJson'
-    | 'CreateTranscriptionResponseVerboseJson',
+    | 'CreateTranscriptionResponseVerboseJson'
+    | 'CreateTranslationResponseJson'
+    | 'CreateTranslationResponseVerboseJson'
+    | 'ImageGenStreamEvent'
+    | 'ImageEditStreamEvent'
+    | 'CreateTranscriptionResponseStreamEvent'
+    | 'EditImageBodyJsonParam',
     ValidateFunction
   >;
   before(async () => {
@@ -109,6 +123,12 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
       ErrorResponse: compile('ErrorResponse'),
       CreateTranscriptionResponseJson: compile('CreateTranscriptionResponseJson'),
       CreateTranscriptionResponseVerboseJson: compile('CreateTranscriptionResponseVerboseJson'),
+      CreateTranslationResponseJson: compile('CreateTranslationResponseJson'),
+      CreateTranslationResponseVerboseJson: compile('CreateTranslationResponseVerboseJson'),
+      ImageGenStreamEvent: compile('ImageGenStreamEvent'),
+      ImageEditStreamEvent: compile('ImageEditStreamEvent'),
+      CreateTranscriptionResponseStreamEvent: compile('CreateTranscriptionResponseStreamEvent'),
+      EditImageBodyJsonParam: compile('EditImageBodyJsonParam'),
     };
   });
   after(() => served.close());
@@ -154,6 +174,87 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
 
       assert.equal(status, 200, JSON.stringify(body));
       assert.ok(validators.ImagesResponse(body), JSON.stringify(validators.ImagesResponse.errors?.slice(0, 5)));
+    });
+  }
+
+  /** The response to a form whose task has ended. @param made the file of the task. */
+  async function answerToForm(path: string, form: Form, made: Buffer, mimeType: string): Promise<RawAnswer> {
+    const key = `form-${++forms}`;
+    const headers = { ...form.headers, Authorization: `Bearer ${account.client.key}`, 'Idempotency-Key': key };
+    const created = await raw(served.url, 'POST', path, { ...headers, Prefer: 'respond-async' }, form.body);
+    const taskId = String(created.headers['x-darkroom-task-id']);
+    const size = mimeType === 'image/png' ? { width: 1024, height: 1024 } : {};
+    await served.succeedWith(taskId, [{ type: 'image', bytes: made, mimeType, ...size }]);
+    const answer = await raw(served.url, 'POST', path, headers, form.body);
+    assert.equal(answer.status, 200, answer.text);
+    return answer;
+  }
+
+  function assertValid(name: keyof typeof validators, value: unknown): void {
+    const validate = validators[name];
+    assert.ok(validate(value), JSON.stringify(validate.errors?.slice(0, 5)));
+  }
+
+  const IMAGE = Buffer.from('an image');
+
+  it('accepts our edits, and we accept its example of a request as JSON', async () => {
+    const form = await editForm();
+    const answer = await answerToForm('/v1/images/edits', form, IMAGE, 'image/png');
+    assertValid('ImagesResponse', JSON.parse(answer.text));
+
+    const body = {
+      model: 'acme/compatible-edit',
+      prompt: 'Add a watercolor effect to this image',
+      images: [{ image_url: 'https://example.com/source-image.png' }],
+      mask: { image_url: 'https://example.com/mask.png' },
+      n: 1,
+      quality: 'auto',
+      size: 'auto',
+      input_fidelity: 'low',
+      moderation: 'auto',
+      background: 'auto',
+      output_format: 'png',
+      output_compression: 100,
+      stream: false,
+      user: 'user-1234',
+    };
+    assertValid('EditImageBodyJsonParam', body);
+    const { status } = await account.client.send('POST', '/v1/images/edits', body, { Prefer: 'respond-async' });
+    assert.equal(status, 202);
+  });
+
+  it('accepts the events of our streams of images and transcripts', async () => {
+    const json = { 'Content-Type': 'application/json' };
+    const generation = { headers: json, body: Buffer.from(JSON.stringify(imageBody({ stream: true }))) };
+    const streams = [
+      ['/v1/images/generations', 'ImageGenStreamEvent', generation],
+      ['/v1/images/edits', 'ImageEditStreamEvent', await editForm({ stream: 'true' })],
+      [
+        '/v1/audio/transcriptions',
+        'CreateTranscriptionResponseStreamEvent',
+        await transcriptionForm({ stream: 'true' }),
+      ],
+    ] as const;
+    for (const [path, name, form] of streams) {
+      const isImage = path.startsWith('/v1/images');
+      const made = isImage ? IMAGE : Buffer.from(TRANSCRIPT);
+      const events = eventsOf(await answerToForm(path, form, made, isImage ? 'image/png' : 'application/json'));
+
+      assert.ok(events.length > 0);
+      for (const { data } of events) assertValid(name, data);
+    }
+  });
+
+  for (const [format, name] of [
+    ['json', 'CreateTranslationResponseJson'],
+    ['verbose_json', 'CreateTranslationResponseVerboseJson'],
+  ] as const) {
+    it(`accepts our translations: ${format}`, async () => {
+      const form = await transcriptionForm({ response_format: format });
+      const path = '/v1/audio/translations';
+      const answer = await answerToForm(path, form, Buffer.from(TRANSCRIPT), 'application/json');
+
+      assertValid(name, JSON.parse(answer.text));
     });
   }
 
@@ -204,7 +305,7 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   });
 
   it('accepts our errors of images and speech', async () => {
-    for (const path of ['/v1/images/generations', '/v1/audio/speech']) {
+    for (const path of ['/v1/images/generations', '/v1/images/edits', '/v1/audio/speech']) {
       const { status, body } = await account.client.send('POST', path, { model: 'acme/none' });
 
       assert.equal(status, 400);

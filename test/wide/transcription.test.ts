@@ -73,6 +73,12 @@ describe('speech that is transcribed', { skip: whyNoPiper() || whyNoWhisper(), t
     assert.equal((JSON.parse(await textOf(task, 'application/json')) as Transcript).language, 'en');
   });
 
+  it('is translated into English, which it is already', async () => {
+    const task = await transcribe({ translate: true, language: 'en', formats: ['text'] });
+
+    assert.equal(wordsOf(await textOf(task, 'text/plain')), wordsOf(SENTENCES.join(' ')));
+  });
+
   it('is not transcribed if it is longer than was held for', async () => {
     const task = await transcribe({ max_seconds: 2 });
 

@@ -73,6 +73,8 @@ export interface HttpContext {
   readonly uploadSlots: TenantShares;
   /** The bounds of an upload (http/bodies/upload-body.ts). */
   readonly uploadBounds: UploadBounds;
+  /** How long a streamed media call waits before it sends its head, in milliseconds (http/media-calls/stream.ts). */
+  readonly streamHeadMs: number;
   /** The turns in which this process works on large bodies. */
   readonly turns: Turns;
   /** Responses that wait for something to happen, by account. */

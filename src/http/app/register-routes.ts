@@ -95,12 +95,12 @@ function server(http: HttpContext, route: Route): Serve {
         const waitSeconds = await http.rateLimiter.take(budget);
         if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
         areLimitsSet = true;
-        setRateLimitHeaders(ctx, budget);
+        setLimitHeaders(ctx, budget);
       }
       await answer(ctx);
     } finally {
       // Contract §7: on every authenticated response.
-      if (!areLimitsSet && !ctx.headerSent) setRateLimitHeaders(ctx, budget);
+      if (!areLimitsSet && !ctx.headerSent) setLimitHeaders(ctx, budget);
     }
   };
 
@@ -113,7 +113,7 @@ function server(http: HttpContext, route: Route): Serve {
       if (error instanceof UnauthenticatedError) await countFailedAuthentication(http, ctx.req);
       if (error instanceof AccountSuspendedError) {
         setFailingReceivers(ctx, error.caller);
-        setRateLimitHeaders(ctx, budgetOf(route, error.caller));
+        setLimitHeaders(ctx, budgetOf(route, error.caller));
       }
       throw error;
     }
@@ -124,11 +124,8 @@ function server(http: HttpContext, route: Route): Serve {
     if (failingReceivers > 0) ctx.set(failingHeader, String(failingReceivers));
   }
 
-  function setRateLimitHeaders(ctx: Served, budget: Budget): void {
-    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
-    ctx.set('X-RateLimit-Limit', String(limit));
-    ctx.set('X-RateLimit-Remaining', String(remaining));
-    ctx.set('X-RateLimit-Reset', String(resetAt));
+  function setLimitHeaders(ctx: Served, budget: Budget): void {
+    setRateLimitHeaders(http, ctx, budget);
     if (route.budget === 'text' && ctx.state.caller !== undefined) setTextLimitHeaders(http, ctx, ctx.state.caller);
   }
 
@@ -221,6 +218,18 @@ function authorizationOf(ctx: Served): string | undefined {
 function budgetOf(route: Route, caller: Caller): Budget {
   if (route.budget === 'text') return textBudget(caller);
   return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
+}
+
+/** Sets the headers that every authenticated response has (contract §7). */
+export function setRateLimitHeaders(
+  http: Pick<HttpContext, 'rateLimiter'>,
+  ctx: ParameterizedContext<RequestState>,
+  budget: Budget,
+): void {
+  const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
+  ctx.set('X-RateLimit-Limit', String(limit));
+  ctx.set('X-RateLimit-Remaining', String(remaining));
+  ctx.set('X-RateLimit-Reset', String(resetAt));
 }
 
 /** The account's budget of creating requests (contract §7). */

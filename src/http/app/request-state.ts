@@ -9,8 +9,6 @@ export interface RequestState {
   caller: Caller;
   /** The task that this request created. */
   createdTaskId?: TaskId;
-  /** When the work on a call of a media endpoint began, as `performance.now()`. */
-  mediaCallStartedAt?: number;
   /** The id of the JSON-RPC message in this request, once it was read. */
   messageId?: MessageId;
 }

@@ -73,6 +73,8 @@ export type RouteBody =
       readonly description: string;
       /** The fields of a form, if the body is one; absent: its only field is a file. */
       readonly form?: TSchema;
+      /** The same request as JSON, where the handler takes that too. */
+      readonly json?: { readonly schema: TSchema; readonly example: unknown };
     };
 
 /** What a handler receives: parsed and validated. */

@@ -1,10 +1,11 @@
 /** What a file is: its type, whether it fits its purpose, and its name (contract §7.5). */
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { FilePurpose } from '@darkroom/api/openai/files';
-import { storedSource } from '../../objects/stores/stored-source.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import type { RequestError } from '../app/errors.ts';
+import { inspect } from './store-upload.ts';
+import type { StoredFile } from './store-upload.ts';
 
 /** The type of files for batches, whose lines are read when a batch is. */
 const JSON_LINES = 'application/jsonl';
@@ -12,21 +13,6 @@ const JSON_LINES = 'application/jsonl';
 const ANY_TYPE = 'application/octet-stream';
 /** The longest name of a file that is kept, in characters. */
 const MAX_FILE_NAME = 255;
-
-/** A file in the store. */
-export interface StoredBytes {
-  readonly objectKey: string;
-  readonly sizeBytes: number;
-}
-
-/** @throws {UnsupportedMediaError} it is no media of a type that is taken. */
-export function inspectMedia(
-  { inspector, store }: HttpContext,
-  accountId: string,
-  { objectKey, sizeBytes }: StoredBytes,
-): ReturnType<HttpContext['inspector']['inspect']> {
-  return inspector.inspect(accountId, storedSource(store, objectKey, sizeBytes));
-}
 
 /**
  * The type of a file that has a purpose.
@@ -37,11 +23,11 @@ export async function typeForPurpose(
   http: HttpContext,
   accountId: string,
   purpose: FilePurpose,
-  stored: StoredBytes,
+  file: StoredFile,
 ): Promise<string> {
   if (purpose === 'batch') return JSON_LINES;
   try {
-    const { mimeType } = await inspectMedia(http, accountId, stored);
+    const { mimeType } = await inspect(http, accountId, file);
     if (purpose === 'vision' && !mimeType.startsWith('image/')) {
       throw unfit('file', `vision takes images, and this is ${mimeType}`);
     }

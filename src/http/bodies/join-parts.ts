@@ -2,16 +2,17 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Part } from '../../objects/multipart-uploads.ts';
-import type { ObjectStore, PutResult } from '../../objects/stores/object-store.ts';
+import type { ObjectStore } from '../../objects/stores/object-store.ts';
+import type { Begin, StoredFile } from './store-upload.ts';
 
 /** What was joined. */
-export interface JoinedObject extends PutResult {
+export interface JoinedFile extends StoredFile {
   /** Lower-case hex. */
   readonly md5: string;
 }
 
-/** Stores the parts, in their order, under another key. */
-export async function joinParts(store: ObjectStore, parts: readonly Part[], objectKey: string): Promise<JoinedObject> {
+/** @param begin stores the parts, in their order, as one file. */
+export async function joinParts(store: ObjectStore, parts: readonly Part[], begin: Begin): Promise<JoinedFile> {
   const md5 = createHash('md5');
   async function* bytes(): AsyncGenerator<Buffer> {
     for (const part of parts) {
@@ -24,9 +25,6 @@ export async function joinParts(store: ObjectStore, parts: readonly Part[], obje
     }
   }
   const maxBytes = parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  const stored = await store.put(objectKey, Readable.from(bytes(), { objectMode: false }), {
-    mimeType: 'application/octet-stream',
-    maxBytes,
-  });
+  const stored = await begin(Readable.from(bytes(), { objectMode: false }), { maxBytes });
   return { ...stored, md5: md5.digest('hex') };
 }

@@ -1,79 +1,128 @@
-/** Streams an upload into the store, identifies its type and records it; a failed upload leaves nothing. */
+/** Streams uploads into the store, identifies their types and records them; a failed upload leaves nothing. */
 import type { IncomingMessage } from 'node:http';
-import { MAX_BATCH_FILE_BYTES, purposedId } from '../../objects/openai-files.ts';
-import { MAX_UPLOAD_BYTES, UPLOAD_KEPT_SECONDS, recordUpload } from '../../objects/uploads.ts';
+import type { MediaMetadata } from '@darkroom/media/inspect';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import { newId } from '../../domain/ids.ts';
+import { storedSource } from '../../objects/stores/stored-source.ts';
+import {
+  MAX_UPLOAD_BYTES,
+  UPLOAD_KEPT_SECONDS,
+  markUploadDeleted,
+  recordUpload,
+  requireUploadRoom,
+  uploadKey,
+} from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
-import { FileForm } from './file-form.ts';
-import type { FilePurposeFields } from './file-form.ts';
-import { inspectMedia, isJsonLines, plainFileName, requireNameFor, typeForPurpose } from './file-kind.ts';
-import { receiveObject } from './receive-object.ts';
-import type { ReceivedObject } from './receive-object.ts';
-import { isForm, tooLarge } from './upload-body.ts';
-import type { FormFields, SentFile } from './upload-body.ts';
+import { receiveUpload } from './upload-body.ts';
+import type { FormFields } from './upload-body.ts';
 
-type StoredUpload = Upload & { readonly durationSeconds: number | undefined };
+/** An upload, and what its bytes say about it. */
+export type StoredUpload = Upload & Pick<MediaMetadata, 'width' | 'height' | 'durationSeconds'>;
 
-/**
- * Stores media in our form.
- *
- * @param fields those that the form has beside its file; absent: none.
- */
-export function storeUpload(
+/** A file in the store that is not recorded yet. */
+export interface StoredFile {
+  readonly id: string;
+  readonly objectKey: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+/** @param fields those that the form has beside its file; absent: none. */
+export async function storeUpload(
   http: HttpContext,
   request: IncomingMessage,
   accountId: string,
   fields?: FormFields,
 ): Promise<StoredUpload> {
-  const { maxBytes } = http.uploadBounds;
-  return receiveObject(http, request, { accountId, fields, maxBytes }, (object) =>
-    recordMedia(http, accountId, object),
-  );
-}
-
-/** Stores a file of `POST /v1/files`, whose form may have a purpose. */
-export function storeFile(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
-  if (!isForm(request)) return storeUpload(http, request, accountId);
-  const form = new FileForm();
-  // The purpose may follow the file: until then its name decides.
-  const maxBytesOf = ({ name }: SentFile): number => (isJsonLines(name) ? MAX_BATCH_FILE_BYTES : MAX_UPLOAD_BYTES);
-  const receiving = { accountId, fields: form, maxBytes: MAX_BATCH_FILE_BYTES, maxBytesOf };
-  return receiveObject(http, request, receiving, (object, sent) => {
-    const fields = form.read();
-    return fields === undefined
-      ? recordMedia(http, accountId, object)
-      : recordPurposed(http, accountId, fields, object, sent);
+  await requireRoom(http, request, accountId);
+  return storing(http, async (begin) => {
+    const stored = await receiveUpload(
+      request,
+      (file, signal) => begin(file, { maxBytes: MAX_UPLOAD_BYTES, signal }),
+      http.uploadBounds,
+      fields,
+    );
+    if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
+    return record(http, accountId, stored, await inspect(http, accountId, stored));
   });
 }
 
-async function recordMedia(http: HttpContext, accountId: string, object: ReceivedObject): Promise<StoredUpload> {
-  const { mimeType, durationSeconds } = await inspectMedia(http, accountId, object);
-  const upload = await recordUpload(
-    http.accountDatabase(accountId),
-    { ...object, accountId, mimeType, purpose: null, fileName: null },
-    { keptSeconds: UPLOAD_KEPT_SECONDS, now: http.now() },
-  );
-  return { ...upload, durationSeconds };
+/** Checked before a hundred megabytes are sent, as far as the size is known by then. */
+export function requireRoom(http: HttpContext, { headers }: IncomingMessage, accountId: string): Promise<void> {
+  return requireUploadRoom(http.database, accountId, Number(headers['content-length'] ?? 1) || 1, http.now());
 }
 
-async function recordPurposed(
+/** Stores a file under a new id. */
+export type Begin = (
+  content: Parameters<HttpContext['store']['put']>[1],
+  options: { readonly maxBytes: number; readonly signal?: AbortSignal },
+) => Promise<StoredFile>;
+
+/** @param work stores files with `begin`; if it throws, they are deleted. */
+export async function storing<Result>(http: HttpContext, work: (begin: Begin) => Promise<Result>): Promise<Result> {
+  const keys: string[] = [];
+  const begin: Begin = async (content, options) => {
+    const id = newId('file');
+    const objectKey = uploadKey(id);
+    keys.push(objectKey);
+    const stored = await http.store.put(objectKey, content, { mimeType: 'application/octet-stream', ...options });
+    return { id, objectKey, ...stored };
+  };
+  try {
+    return await work(begin);
+  } catch (error) {
+    // If the database became unavailable, it is unknown whether the rows were written: the sweep decides by the rows.
+    if (!(error instanceof DatabaseUnavailableError)) {
+      for (const objectKey of keys) await discardObject(http, objectKey);
+    }
+    throw error;
+  }
+}
+
+export function inspect(
+  { store, inspector }: HttpContext,
+  accountId: string,
+  { objectKey, sizeBytes }: StoredFile,
+): Promise<MediaMetadata> {
+  return inspector.inspect(accountId, storedSource(store, objectKey, sizeBytes));
+}
+
+export async function record(
   http: HttpContext,
   accountId: string,
-  { purpose, keptSeconds }: FilePurposeFields,
-  object: ReceivedObject,
-  { field, name }: SentFile,
-): Promise<Upload> {
-  if (field !== 'file') {
-    const code = 'missing_required_parameter';
-    throw invalidRequest('invalid request: missing property: file', { param: 'file', code });
-  }
-  requireNameFor(purpose, name, 'file');
-  if (purpose !== 'batch' && object.sizeBytes > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES);
-  const mimeType = await typeForPurpose(http, accountId, purpose, object);
-  return recordUpload(
-    http.accountDatabase(accountId),
-    { ...object, id: purposedId(object.id), accountId, mimeType, purpose, fileName: plainFileName(name) },
-    { keptSeconds, now: http.now() },
+  stored: StoredFile,
+  { mimeType, width, height, durationSeconds }: MediaMetadata,
+): Promise<StoredUpload> {
+  const database = http.accountDatabase(accountId);
+  const upload = await recordUpload(
+    database,
+    { accountId, mimeType, purpose: null, fileName: null, ...stored },
+    { keptSeconds: UPLOAD_KEPT_SECONDS, now: http.now() },
   );
+  return {
+    ...upload,
+    ...(width === undefined ? {} : { width }),
+    ...(height === undefined ? {} : { height }),
+    ...(durationSeconds === undefined ? {} : { durationSeconds }),
+  };
+}
+
+/** Deletes an upload that is of no use; at the latest it expires. */
+export async function discardUpload(http: HttpContext, accountId: string, id: string): Promise<void> {
+  await markUploadDeleted(http.database, accountId, id, http.now()).catch((error: unknown) => {
+    http.logger.warn({ err: error }, 'deleting an upload without a task failed; it will expire');
+  });
+}
+
+export function emptyFile(field: string | undefined) {
+  return invalidRequest('invalid request: the file is empty', { param: field });
+}
+
+/** The sweep removes what cannot be deleted now. */
+export async function discardObject(http: HttpContext, objectKey: string): Promise<void> {
+  await http.store.delete(objectKey).catch((error: unknown) => {
+    http.logger.warn({ err: error }, 'deleting a rejected upload failed; the sweep will retry');
+  });
 }

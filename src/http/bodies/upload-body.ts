@@ -1,8 +1,9 @@
 /**
- * Reads the body of an upload: one file, sent as it is or as the only field of a form, streamed and never whole in
- * memory (contract §7 "Uploads"). The request time-out does not fit a hundred megabytes on a slow line, so an upload
+ * Reads the body of an upload: one file, sent as it is or in a form, or a form with several files, streamed and never
+ * whole in memory (contract §7 "Uploads"). The request time-out does not fit a hundred megabytes on a slow line, so an upload
  * has limits of its own: for silence, for the average rate, and for the total time.
  */
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
@@ -38,9 +39,9 @@ export const UPLOAD_BOUNDS: UploadBounds = {
 
 /** The maximum size of the boundaries and headers of a form, in addition to the file. */
 const FORM_OVERHEAD_BYTES = 64 * 1024;
-/** The limits of a form: enough for one file. */
+/** The limits of a form with nothing but a file. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
-/** The same for a form that also has fields. */
+/** The same for a form that also has fields, and may have several files. */
 const FIELD_LIMITS = { ...FORM_LIMITS, fieldSize: 32_000, fields: 30, parts: 32 };
 const MAX_QUOTED_NAME = 64;
 
@@ -59,7 +60,17 @@ export interface SentFile {
   readonly name: string | undefined;
 }
 
-type StoreFile<Stored> = (file: Readable, signal: AbortSignal, sent: SentFile) => Promise<Stored>;
+/** A form that may have several files. */
+export interface FilesForm {
+  /**
+   * Decides about a file before its bytes are read.
+   *
+   * @param count how many files came before it. @throws {RequestError}
+   */
+  admit(name: string, count: number): void;
+  /** @throws {RequestError} */
+  take(name: string, value: string): void;
+}
 
 /**
  * Reads the one file of an upload.
@@ -71,23 +82,67 @@ type StoreFile<Stored> = (file: Readable, signal: AbortSignal, sent: SentFile) =
  */
 export async function receiveUpload<Stored>(
   request: IncomingMessage,
-  store: StoreFile<Stored>,
+  store: (file: Readable, signal: AbortSignal, sent: SentFile) => Promise<Stored>,
   bounds: UploadBounds = UPLOAD_BOUNDS,
   fields?: FormFields,
 ): Promise<Stored> {
   requireAcceptable(request, bounds);
-  if (fields !== undefined && !isForm(request)) {
-    throw new RequestError('unsupported_media_type', 'send the body as Content-Type: multipart/form-data');
-  }
+  if (fields !== undefined) requireForm(request);
+  const parser = isForm(request) ? parserOf(request, fields === undefined ? FORM_LIMITS : FIELD_LIMITS) : undefined;
+  return receive(request, bounds, async (body, stop) => {
+    if (parser === undefined) return store(body, stop.signal, { field: undefined, name: undefined });
+    const form = {
+      parser,
+      parts: fields === undefined ? 'more than one part' : 'too many parts',
+      files: oneFile(fields),
+    };
+    const storeSent = (field: string, file: Readable, name: string | undefined): Promise<Stored> =>
+      store(file, stop.signal, { field, name });
+    const stored = await storeFromForm(form, { body, stop, store: storeSent });
+    const [first] = stored.map((value) => ({ value }));
+    if (first === undefined) throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
+    return first.value;
+  });
+}
+
+/**
+ * Reads a form with any number of files.
+ *
+ * @param store stores one of them, as `receiveUpload` has it.
+ * @param bounds of the whole form.
+ * @returns what was stored, in the order of the form.
+ * @throws {RequestError} 400, 408, 413 or 415, and what `store` and `files` throw; then no file is being stored any more.
+ */
+export async function receiveFiles<Stored>(
+  request: IncomingMessage,
+  store: (name: string, file: Readable, signal: AbortSignal) => Promise<Stored>,
+  bounds: UploadBounds,
+  files: FilesForm,
+): Promise<readonly Stored[]> {
+  requireAcceptable(request, bounds);
+  requireForm(request);
+  const parser = parserOf(request, FIELD_LIMITS);
+  return receive(request, bounds, (body, stop) =>
+    storeFromForm(
+      { parser, parts: 'too many parts', files },
+      { body, stop, store: (name, file) => store(name, file, stop.signal) },
+    ),
+  );
+}
+
+/** @param read reads the body, and throws when `stop` fires. */
+async function receive<Result>(
+  request: IncomingMessage,
+  bounds: UploadBounds,
+  read: (body: Readable, stop: AbortController) => Promise<Result>,
+): Promise<Result> {
   const stop = new AbortController();
-  const form = isForm(request) ? formParser(request, fields) : undefined;
+  // One for each file that is being stored.
+  setMaxListeners(0, stop.signal);
   const release = exemptFromTimeout(request);
   const { body, stopWatching } = watched(request, bounds, stop);
   try {
-    const sent = { field: undefined, name: undefined };
-    return await (form === undefined
-      ? store(body, stop.signal, sent)
-      : storeFromForm({ form, body, store, stop, fields }));
+    return await read(body, stop);
   } catch (error) {
     drainRejected(request);
     if (error instanceof ObjectTooLargeError) throw tooLarge(error.maxBytes);
@@ -96,6 +151,11 @@ export async function receiveUpload<Stored>(
     stopWatching();
     release();
   }
+}
+
+function requireForm(request: IncomingMessage): void {
+  if (isForm(request)) return;
+  throw new RequestError('unsupported_media_type', 'send the body as Content-Type: multipart/form-data');
 }
 
 /** Checks that need the headers alone, before a byte is read. */
@@ -113,11 +173,11 @@ export function isForm({ headers }: IncomingMessage): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
-function formParser({ headers }: IncomingMessage, fields: FormFields | undefined): BusboyInstance {
+function parserOf({ headers }: IncomingMessage, limits: typeof FORM_LIMITS): BusboyInstance {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      limits: fields === undefined ? FORM_LIMITS : FIELD_LIMITS,
+      limits,
       // A part that states its type, or its file name, is a file; plain text is a field.
       isPartAFile: (_field, type, name) => name !== undefined || (type !== undefined && type !== 'text/plain'),
     });
@@ -235,64 +295,78 @@ function watchPace(
   };
 }
 
-async function storeFromForm<Stored>({
-  form,
-  body,
-  store,
-  stop,
-  fields,
-}: {
-  readonly form: BusboyInstance;
-  readonly body: Readable;
-  readonly store: StoreFile<Stored>;
-  readonly stop: AbortController;
-  readonly fields: FormFields | undefined;
-}): Promise<Stored> {
-  let stored: Promise<Stored> | undefined;
+interface ParsedForm {
+  readonly parser: BusboyInstance;
+  /** What there is too much of, if the form exceeds its limits. */
+  readonly parts: string;
+  readonly files: FilesForm;
+}
+
+/** @param fields those beside the file; undefined: there are none. */
+function oneFile(fields: FormFields | undefined): FilesForm {
+  return {
+    admit(name, count) {
+      if (fields?.file !== undefined && name !== fields.file) throw unknownField(name);
+      if (count > 0) throw invalidRequest('invalid request: the form has more than one file');
+    },
+    take(name, value) {
+      if (fields === undefined) throw unknownField(name);
+      fields.take(name, value);
+    },
+  };
+}
+
+async function storeFromForm<Stored>(
+  { parser, parts, files }: ParsedForm,
+  {
+    body,
+    stop,
+    store,
+  }: {
+    readonly body: Readable;
+    readonly stop: AbortController;
+    readonly store: (field: string, file: Readable, name: string | undefined) => Promise<Stored>;
+  },
+): Promise<readonly Stored[]> {
+  const storing: Promise<Stored>[] = [];
   const ended = new Promise<void>((resolve, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
-    form.on('file', (name, file, fileName) => {
+    parser.on('file', (name, file, fileName) => {
       file.on('error', () => undefined);
-      if (fields?.file !== undefined && name !== fields.file) {
+      try {
+        files.admit(quoted(name), storing.length);
+      } catch (error) {
         file.resume();
-        stop.abort(unknownField(name));
+        stop.abort(error);
         return;
       }
-      if (stored !== undefined) {
-        file.resume();
-        stop.abort(invalidRequest('invalid request: the form has more than one file'));
-        return;
-      }
-      stored = store(file, stop.signal, { field: name, name: fileName });
+      const stored = store(quoted(name), file, fileName);
       // A file that cannot be stored ends the reading.
       stored.catch((error: unknown) => stop.abort(error));
+      storing.push(stored);
     });
-    form.on('field', (name, value, _isNameCut, isCut) => {
+    parser.on('field', (name, value, _isNameCut, isCut) => {
       try {
-        if (fields === undefined) throw unknownField(name);
         if (isCut) throw invalidRequest(`invalid request: ${quoted(name)}: it is too long`, { param: quoted(name) });
-        fields.take(quoted(name), value);
+        files.take(quoted(name), value);
       } catch (error) {
         stop.abort(error);
       }
     });
-    const parts = fields === undefined ? 'more than one part' : 'too many parts';
     for (const limit of ['partsLimit', 'fieldsLimit'] as const) {
-      form.on(limit, () => stop.abort(invalidRequest(`invalid request: the form has ${parts}`)));
+      parser.on(limit, () => stop.abort(invalidRequest(`invalid request: the form has ${parts}`)));
     }
-    form.on('error', () => stop.abort(invalidRequest('invalid request: the form is not well-formed or breaks off')));
-    form.on('finish', resolve);
+    parser.on('error', () => stop.abort(invalidRequest('invalid request: the form is not well-formed or breaks off')));
+    parser.on('finish', resolve);
   });
-  body.pipe(form);
+  body.pipe(parser);
   try {
     await ended;
-  } catch (error) {
-    // The caller removes what was stored: storing must have ended by then.
-    await stored?.catch(() => undefined);
-    throw error;
+  } finally {
+    // If it failed, the caller removes what was stored: storing must have ended by then.
+    await Promise.allSettled(storing);
   }
-  if (stored === undefined) throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
-  return stored;
+  return Promise.all(storing);
 }
 
 /** 400: a form has a field that there is not. */

@@ -9,7 +9,6 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { ResolvedModel } from '../../catalogue/catalogue.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { MEDIA_ENDPOINTS } from '../../catalogue/openai-endpoints.ts';
-import { endpointFieldOf } from '../../catalogue/openai-input.ts';
 import { newId } from '../../domain/ids.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -30,14 +29,14 @@ import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError, openAiCodeOf } from '../app/errors.ts';
-import { createBudget } from '../app/register-routes.ts';
+import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, requestFieldOf } from './failure.ts';
 import type { LiveFile } from './live-file.ts';
 
 /** The longest wait on the feed at once, in seconds: no task is in progress for as long, and a timer takes it. */
@@ -52,7 +51,7 @@ export interface MediaCall {
   readonly task: Readonly<Record<string, unknown>>;
   /** The request as the client sent it: two with the same one are equal. */
   readonly sent: Readonly<Record<string, unknown>>;
-  /** Fields of the input that no rule of the model sets, with the field of the request that they follow from. */
+  /** Fields of the input whose field in the request is another than the rules of the model say. */
   readonly fieldOf?: Readonly<Record<string, string>>;
   /** Whether the request has taken its token from the budget of creates already. */
   readonly isBudgeted?: boolean;
@@ -60,9 +59,11 @@ export interface MediaCall {
   onCreated?(): void;
   /** Listens to the file of the task, if the response can begin while the file is being generated. */
   listen?(taskId: TaskId): Promise<LiveFile>;
+  /** The task exists, and the response waits for its end. */
+  onWaiting?(): void;
 }
 
-type Request = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
+export type MediaRequest = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
 
 /** Request headers of these endpoints. */
 export const MEDIA_REQUEST_HEADERS = {
@@ -90,27 +91,31 @@ function taskIdHeader({ config }: HttpContext): string {
   return `${config.callbacks.headerPrefix}-Task-Id`;
 }
 
-/** Does the work of a request, and sets the headers that every response of these endpoints has. */
+/**
+ * Does the work of a request, and sets the headers that every response of these endpoints has.
+ *
+ * @param work sends the head of the response only after it has called `setHeaders`, or leaves that to others.
+ */
 export async function withMediaHeaders<Result>(
   http: HttpContext,
-  { ctx, caller }: Request,
-  work: () => Promise<Result>,
+  { ctx, caller }: MediaRequest,
+  work: (setHeaders: () => void) => Promise<Result>,
 ): Promise<Result> {
-  ctx.state.mediaCallStartedAt = performance.now();
+  const startedAt = performance.now();
+  const setHeaders = (): void => {
+    const budget = createBudget(caller);
+    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
+    ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
+    ctx.set('x-ratelimit-limit-requests', String(limit));
+    ctx.set('x-ratelimit-remaining-requests', String(remaining));
+    ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
+    setRateLimitHeaders(http, ctx, budget);
+  };
   try {
-    return await work();
+    return await work(setHeaders);
   } finally {
-    if (!ctx.headerSent) setMediaHeaders(http, { ctx, caller });
+    if (!ctx.headerSent) setHeaders();
   }
-}
-
-function setMediaHeaders(http: HttpContext, { ctx, caller }: Request): void {
-  const { limit, remaining, resetAt } = http.rateLimiter.state(createBudget(caller));
-  const startedAt = ctx.state.mediaCallStartedAt ?? performance.now();
-  ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
-  ctx.set('x-ratelimit-limit-requests', String(limit));
-  ctx.set('x-ratelimit-remaining-requests', String(remaining));
-  ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
 }
 
 /**
@@ -122,7 +127,7 @@ function setMediaHeaders(http: HttpContext, { ctx, caller }: Request): void {
  */
 export async function runMediaCall(
   http: HttpContext,
-  request: Request,
+  request: MediaRequest,
   call: MediaCall,
 ): Promise<TaskDetail | undefined> {
   const { ctx, caller } = request;
@@ -134,6 +139,7 @@ export async function runMediaCall(
   // Before there is a task: where as many wait as may, the client is to try again.
   if (seconds !== 0) await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
   const response = await startResponse(http, request, call);
+  call.onWaiting?.();
   for (;;) {
     const live = seconds === undefined ? await listen(ctx, call, response.taskId()) : undefined;
     const task = await waitForEnd(http, request, response, seconds, live).catch((error: unknown) => {
@@ -167,7 +173,7 @@ export async function runMediaCall(
 }
 
 /** Listens to the file of a task for as long as the response is open. */
-async function listen({ res }: Request['ctx'], call: MediaCall, taskId: TaskId): Promise<LiveFile | undefined> {
+async function listen({ res }: MediaRequest['ctx'], call: MediaCall, taskId: TaskId): Promise<LiveFile | undefined> {
   const live = await call.listen?.(taskId);
   if (live === undefined) return undefined;
   if (res.closed) live.close();
@@ -195,7 +201,7 @@ interface MediaResponse {
   isSent(): void;
 }
 
-async function startResponse(http: HttpContext, request: Request, call: MediaCall): Promise<MediaResponse> {
+async function startResponse(http: HttpContext, request: MediaRequest, call: MediaCall): Promise<MediaResponse> {
   const { ctx, caller } = request;
   const { database } = http;
   const { path } = MEDIA_ENDPOINTS[call.endpoint];
@@ -236,12 +242,12 @@ async function startResponse(http: HttpContext, request: Request, call: MediaCal
   };
 }
 
-function isRetry(ctx: Request['ctx']): boolean {
+function isRetry(ctx: MediaRequest['ctx']): boolean {
   return /^[1-9]\d{0,5}$/.test(ctx.get('X-Stainless-Retry-Count'));
 }
 
 /** @param end called once, with whether the whole response was sent. */
-function whenClosed({ res }: Request['ctx'], end: (isFinished: boolean) => void): void {
+function whenClosed({ res }: MediaRequest['ctx'], end: (isFinished: boolean) => void): void {
   if (res.closed || res.destroyed) {
     end(false);
     return;
@@ -255,7 +261,7 @@ function whenClosed({ res }: Request['ctx'], end: (isFinished: boolean) => void)
 
 async function createTask(
   http: HttpContext,
-  { ctx, caller }: Request,
+  { ctx, caller }: MediaRequest,
   call: MediaCall,
   { key, waiter, print }: { key: string | undefined; waiter: string | undefined; print: AwaitedRequest['fingerprint'] },
 ): Promise<TaskId> {
@@ -279,11 +285,11 @@ async function createTask(
 }
 
 /** An error about the input, with the name that its field has in the request. */
-function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown): unknown {
+function inFieldsOf(call: MediaCall, error: unknown): unknown {
   if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
   const { keyword } = error;
   const own = error.param.slice('input.'.length);
-  const field = endpointFieldOf(model.definition, endpoint, own) ?? fieldOf[own];
+  const field = requestFieldOf(call, own);
   if (field === undefined) return error;
   const message = error.message.replace(`invalid input: ${own}:`, `invalid request: ${field}:`);
   return new RequestError('invalid_request', message, {
@@ -302,7 +308,7 @@ function inFieldsOf({ endpoint, model, fieldOf = {} }: MediaCall, error: unknown
  */
 async function waitForEnd(
   http: HttpContext,
-  request: Request,
+  request: MediaRequest,
   response: MediaResponse,
   seconds: number | undefined,
   live: LiveFile | undefined,
@@ -317,7 +323,6 @@ async function waitForEnd(
   if (live !== undefined && (await Promise.race([live.hasBegun, ended])) === 'begun') {
     if (!(await response.isOurs())) return 'another';
     response.isSent();
-    setMediaHeaders(http, request);
     live.begin();
   }
   await ended;
@@ -333,7 +338,7 @@ async function waitForEnd(
 const READ_INTERVAL_MS = 500;
 
 async function untilEnded(
-  { res }: Request['ctx'],
+  { res }: MediaRequest['ctx'],
   read: () => Promise<TaskDetail>,
 ): Promise<TaskDetail | 'disconnected'> {
   for (;;) {
@@ -355,7 +360,12 @@ function stopping(taskId: TaskId): RequestError {
 }
 
 /** The response of a client that does not wait for the result. */
-async function respondAccepted(http: HttpContext, { ctx }: Request, task: TaskDetail, prefer: string): Promise<void> {
+async function respondAccepted(
+  http: HttpContext,
+  { ctx }: MediaRequest,
+  task: TaskDetail,
+  prefer: string,
+): Promise<void> {
   const wire = await respondWithTask(ctx, http, task);
   const wait = preferredWait(prefer);
   const applied = [prefersAsync(prefer) ? 'respond-async' : '', wait === undefined ? '' : `wait=${wait}`];

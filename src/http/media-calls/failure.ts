@@ -31,11 +31,19 @@ const FACTS: Readonly<Record<FailureReason, FailureFacts>> = {
   model_unavailable: { kind: 'unavailable', code: 'model_unavailable', isRetried: false },
 };
 
+type FieldNames = Pick<MediaCall, 'endpoint' | 'model' | 'fieldOf'>;
+
+/** The field of a request that a field of the input follows from. @param own `image_urls.0` belongs to `image_urls`. */
+export function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
+  const [first = ''] = own.split('.');
+  return Object.hasOwn(fieldOf, first) ? fieldOf[first] : endpointFieldOf(model.definition, endpoint, own);
+}
+
 /** @param task one that has failed. */
-export function failureOf(task: TaskDetail, { endpoint, model }: Pick<MediaCall, 'endpoint' | 'model'>): RequestError {
+export function failureOf(task: TaskDetail, call: FieldNames): RequestError {
   const reason = task.errorReason ?? 'provider_error';
   const { kind, code, isRetried = true } = FACTS[reason];
-  const field = task.errorField === null ? undefined : endpointFieldOf(model.definition, endpoint, task.errorField);
+  const field = task.errorField === null ? undefined : requestFieldOf(call, task.errorField);
   const message =
     isFaultKind(task.errorCase) && reasonOfFault(task.errorCase) === reason
       ? faultMessage(inputFault(task.errorCase, field ?? task.errorField ?? undefined))

@@ -52,7 +52,7 @@ export async function openLiveFile(
   http: HttpContext,
   { ctx, caller }: { readonly ctx: Context; readonly caller: Caller },
   taskId: TaskId,
-  form: FileForm,
+  { form, setHeaders }: { readonly form: FileForm; setHeaders(): void },
 ): Promise<LiveFile> {
   await listenToOutput(http.database, taskId);
   const { res } = ctx;
@@ -98,6 +98,7 @@ export async function openLiveFile(
   const begin = (type = mimeType): void => {
     ctx.respond = false;
     isSending = true;
+    setHeaders();
     // Koa's headers are those of the response that it was to send.
     res.writeHead(200, { 'Cache-Control': 'no-store', ...form.head(type ?? 'application/octet-stream') });
     res.flushHeaders();

@@ -122,12 +122,17 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
     return {
       required: true,
       description: body.description,
-      content: Object.fromEntries(
-        body.mimeTypes.map((mimeType) => [
-          mimeType,
-          body.form === undefined || mimeType !== FORM ? rawContent(mimeType) : { schema: parts.schema(body.form) },
-        ]),
-      ),
+      content: {
+        ...Object.fromEntries(
+          body.mimeTypes.map((mimeType) => [
+            mimeType,
+            body.form === undefined || mimeType !== FORM ? rawContent(mimeType) : { schema: parts.schema(body.form) },
+          ]),
+        ),
+        ...(body.json === undefined
+          ? {}
+          : { 'application/json': { schema: parts.schema(body.json.schema), example: body.json.example } }),
+      },
     };
   }
   const isCreate = body.schema === CreateTaskSchema;

@@ -22,7 +22,7 @@ import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { WithoutEnvelope, defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { storeFile } from '../bodies/store-upload.ts';
+import { storeFile } from '../bodies/store-file.ts';
 
 const NO_QUERY = Type.Object({}, { additionalProperties: false });
 const FILE_PARAM = { fileId: 'The file id, as returned by `POST /v1/files`.' };

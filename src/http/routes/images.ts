@@ -1,17 +1,23 @@
-/** `POST /v1/images/generations` (contract §10): a task whose images are the response. */
-import { inputOf } from '../../catalogue/openai-input.ts';
-import { presentTask } from '../../presenters/task.ts';
+/** `POST /v1/images/generations` and `/v1/images/edits` (contract §10): a task whose images are the response. */
+import type { ResolvedModel } from '../../catalogue/catalogue.ts';
+import { inputOf, takesSeveral } from '../../catalogue/openai-input.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
-import { ImageGenerationRequestSchema, ImagesResponseSchema } from '@darkroom/api/openai/images';
-import type { ImageGenerationRequest, ImagesResponse } from '@darkroom/api/openai/images';
-import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
+import {
+  ImageEditFormSchema,
+  ImageEditRequestSchema,
+  ImageGenerationRequestSchema,
+  ImagesResponseSchema,
+} from '@darkroom/api/openai/images';
+import type { ImageGenerationRequest } from '@darkroom/api/openai/images';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import type { BodyPart } from '../media-calls/base64-body.ts';
-import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, runMediaCall, withMediaHeaders } from '../media-calls/call.ts';
-import { requireOutputs, sendParts, servable } from '../media-calls/outputs.ts';
+import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/call.ts';
+import type { MediaCall } from '../media-calls/call.ts';
+import { readEditRequest } from '../media-calls/edit-request.ts';
+import { requireReturnable, respondWithImages } from '../media-calls/images.ts';
+import { withUploads } from '../media-calls/request-uploads.ts';
 
 export function imageRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -37,77 +43,117 @@ export function imageRoutes(http: HttpContext): readonly Route[] {
         },
       },
       response: { kind: 'json', schema: ImagesResponseSchema },
-      otherResponses: { 202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema } },
+      otherResponses: {
+        200: { description: 'With `stream`: an event for each image.', mimeTypes: ['text/event-stream'] },
+        202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
+      },
       responseHeaders: mediaResponseHeaders(http),
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
-      handle: (request) => withMediaHeaders(http, request, () => generate(http, request)),
+      handle: (request) => withMediaHeaders(http, request, (setHeaders) => generate(http, request, setHeaders)),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/images/edits',
+      operationId: 'createImageEdit',
+      tag: 'Images and audio',
+      summary: 'Edit images',
+      description:
+        "Compatible with OpenAI's edits, as a form and as JSON. Stores the images of a form as uploads, creates a task and waits for its result. If the client disconnects after the images were sent, the task continues. A field that the model does not have is rejected, and the error names it.",
+      access: 'tasks:write',
+      budget: 'create',
+      headers: MEDIA_REQUEST_HEADERS,
+      body: {
+        kind: 'raw',
+        mimeTypes: ['multipart/form-data'],
+        form: ImageEditFormSchema,
+        json: {
+          schema: ImageEditRequestSchema,
+          example: {
+            model: 'darkroom/edit',
+            prompt: 'Golden hour, and blur the background',
+            images: [{ image_url: 'https://example.com/street.jpg' }],
+          },
+        },
+        description: 'A form with the images and the fields, or JSON that refers to images.',
+      },
+      response: { kind: 'json', schema: ImagesResponseSchema },
+      otherResponses: {
+        200: { description: 'With `stream`: an event for each image.', mimeTypes: ['text/event-stream'] },
+        202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
+      },
+      responseHeaders: mediaResponseHeaders(http),
+      errors: [
+        'MODEL_UNAVAILABLE',
+        'INSUFFICIENT_BALANCE',
+        'IDEMPOTENCY_KEY_MISMATCH',
+        'NOT_FOUND',
+        'PAYLOAD_TOO_LARGE',
+        'UNSUPPORTED_MEDIA_TYPE',
+      ],
+      handle: (request) => withMediaHeaders(http, request, (setHeaders) => edit(http, request, setHeaders)),
     }),
   ];
 }
 
-async function generate(http: HttpContext, request: RouteRequest<unknown, ImageGenerationRequest>): Promise<unknown> {
-  const { ctx, body } = request;
-  if (body.stream === true) throw notStreamed('stream', 'false');
-  if ((body.partial_images ?? 0) > 0) throw notStreamed('partial_images', '0');
+async function generate(
+  http: HttpContext,
+  request: RouteRequest<unknown, ImageGenerationRequest>,
+  setHeaders: () => void,
+): Promise<unknown> {
+  const { body } = request;
+  requireReturnable(body);
   const model = http.catalogue.resolve(body.model, undefined);
   const input = inputOf(model.definition, 'images/generations', body);
-  const metadata = body.user ? { metadata: { user: body.user } } : {};
-  const task = { model: body.model, input, ...metadata };
-  const ended = await runMediaCall(http, request, { endpoint: 'images/generations', model, task, sent: body });
-  if (ended === undefined) return undefined;
-  const outputs = requireOutputs(http, ended);
-  const facts = factsOf(outputs, body);
-  if (body.response_format === 'url') {
-    const urls = presentTask(ended, http.urlSigner, http.now()).output ?? [];
-    return {
-      created: ended.completedAt ?? 0,
-      data: urls.map(({ url }) => ({ url })),
-      ...facts,
-    } satisfies ImagesResponse;
-  }
-  sendParts(http, ctx, await partsOf(http, ended, outputs, facts));
-  return undefined;
+  const task = { model: body.model, input, ...metadataOf(body) };
+  const call: MediaCall = { endpoint: 'images/generations', model, task, sent: body };
+  return respondWithImages(http, {
+    request,
+    call,
+    fields: body,
+    completedEvent: 'image_generation.completed',
+    setHeaders,
+  });
 }
 
-function notStreamed(field: string, wanted: string) {
-  const message = `invalid request: ${field}: images are not streamed; leave it out, or send ${wanted}`;
-  return invalidRequest(message, { param: field, keyword: 'const', code: 'unsupported_value' });
-}
-
-type ImageFacts = Omit<ImagesResponse, 'created' | 'data'>;
-
-/** What the response says about all of its images. */
-function factsOf(outputs: readonly TaskOutput[], body: ImageGenerationRequest): ImageFacts {
-  const sizes = new Set(outputs.map(({ width, height }) => (width === null ? '' : `${width}x${height}`)));
-  const types = new Set(outputs.map(({ mimeType }) => mimeType.replace(/^image\//, '')));
-  const [size = ''] = sizes;
-  const [format] = types;
-  return {
-    ...(isChosen(body.background) ? { background: body.background } : {}),
-    ...(types.size === 1 && format !== undefined ? { output_format: format } : {}),
-    ...(isChosen(body.quality) ? { quality: body.quality } : {}),
-    ...(sizes.size === 1 && size !== '' ? { size } : {}),
-  };
-}
-
-/** Whether the client chose a value, and did not leave the choice to the model. */
-function isChosen(value: string | null | undefined): value is string {
-  return value != null && value !== 'auto';
-}
-
-/** The JSON of the response around the files. */
-async function partsOf(
+async function edit(
   http: HttpContext,
-  task: TaskDetail,
-  outputs: readonly TaskOutput[],
-  facts: ImageFacts,
-): Promise<readonly BodyPart[]> {
-  const files = await Promise.all(outputs.map((output) => servable(http, output)));
-  const images = files.flatMap(({ objectKey, sizeBytes }, index): BodyPart[] => [
-    `${index === 0 ? '' : ','}{"b64_json":"`,
-    { sizeBytes, open: () => http.store.read(objectKey) },
-    '"}',
-  ]);
-  const rest = Object.entries(facts).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  return [`{"created":${task.completedAt ?? 0},"data":[`, ...images, `]${rest.join('')}}`];
+  request: RouteRequest<unknown, unknown>,
+  setHeaders: () => void,
+): Promise<unknown> {
+  return withUploads(http, request.caller.accountId, async (uploads) => {
+    const { fields, images, mask, imagesField } = await readEditRequest(http, request, uploads);
+    requireReturnable(fields);
+    const model = http.catalogue.resolve(fields.model, undefined);
+    const image = imageValue(
+      model,
+      images.map(({ url }) => url),
+      imagesField,
+    );
+    const input = inputOf(model.definition, 'images/edits', { ...fields, image, mask: mask?.url });
+    const own = model.definition.dialects?.openai?.['images/edits']?.['image']?.field;
+    const call: MediaCall = {
+      endpoint: 'images/edits',
+      model,
+      task: { model: fields.model, input, ...metadataOf(fields) },
+      sent: { ...fields, image: images.map(({ print }) => print), mask: mask?.print ?? null },
+      fieldOf: own === undefined ? {} : { [own]: imagesField },
+      isBudgeted: true,
+      onCreated: () => uploads.keep(),
+    };
+    return respondWithImages(http, { request, call, fields, completedEvent: 'image_edit.completed', setHeaders });
+  });
+}
+
+/** A list for a model that takes one, or the only image. */
+function imageValue({ definition }: ResolvedModel, urls: readonly string[], field: string): unknown {
+  // Of a model without rules for the endpoint, that is the error.
+  const hasRules = definition.dialects?.openai?.['images/edits'] !== undefined;
+  if (takesSeveral(definition, 'images/edits', 'image')) return urls;
+  if (urls.length <= 1 || !hasRules) return urls[0];
+  const message = `invalid request: ${field}: the model ${definition.name} takes one image`;
+  throw invalidRequest(message, { param: field, keyword: 'maxItems', code: 'invalid_value' });
+}
+
+function metadataOf({ user }: { readonly user?: string | null }) {
+  return user ? { metadata: { user } } : {};
 }

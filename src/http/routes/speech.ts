@@ -51,12 +51,16 @@ export function speechRoutes(http: HttpContext): readonly Route[] {
       otherResponses: { 202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema } },
       responseHeaders: mediaResponseHeaders(http),
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
-      handle: (request) => withMediaHeaders(http, request, () => speak(http, request)),
+      handle: (request) => withMediaHeaders(http, request, (setHeaders) => speak(http, request, setHeaders)),
     }),
   ];
 }
 
-async function speak(http: HttpContext, request: RouteRequest<unknown, SpeechRequest>): Promise<undefined> {
+async function speak(
+  http: HttpContext,
+  request: RouteRequest<unknown, SpeechRequest>,
+  setHeaders: () => void,
+): Promise<undefined> {
   const { ctx, body } = request;
   const model = http.catalogue.resolve(body.model, undefined);
   const input = inputOf(model.definition, 'audio/speech', body);
@@ -68,7 +72,7 @@ async function speak(http: HttpContext, request: RouteRequest<unknown, SpeechReq
     model,
     task,
     sent: body,
-    listen: async (taskId) => (live = await openLiveFile(http, request, taskId, form)),
+    listen: async (taskId) => (live = await openLiveFile(http, request, taskId, { form, setHeaders })),
   });
   if (ended === undefined) return;
   const [output] = requireOutputs(http, ended);

@@ -1,106 +1,170 @@
-/** `POST /v1/audio/transcriptions` (contract §10): a form with a recording; the transcript of a task is the response. */
+/**
+ * `POST /v1/audio/transcriptions` and `/v1/audio/translations` (contract §10): a form with a recording; the transcript
+ * of a task is the response.
+ */
 import { buffer } from 'node:stream/consumers';
+import type { TSchema } from 'typebox';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import {
   TranscriptionFormSchema,
   TranscriptionRequestSchema,
   TranscriptionSchema,
+  TranslationFormSchema,
+  TranslationRequestSchema,
 } from '@darkroom/api/openai/transcription';
+import type { Transcription, TranscriptionRequest } from '@darkroom/api/openai/transcription';
 import { contentTypeOf } from '@darkroom/media/media-types';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
+import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { UnsupportedFieldError, inputOf, transcriptFormatOf } from '../../catalogue/openai-input.ts';
-import { markUploadDeleted } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
 import { compileParse } from '../../schema/schema-validation.ts';
-import type { TaskDetail } from '../../tasks/record/read.ts';
+import type { Parse } from '../../schema/schema-validation.ts';
+import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { mimeTypeOfFormat } from '../../transcripts/formats.ts';
+import type { TranscriptFormat } from '../../transcripts/formats.ts';
+import type { Transcript } from '../../transcripts/transcript.ts';
 import { MAX_TRANSCRIPT_BYTES } from '../../transcripts/transcript-file.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError, openAiCodeOf, violated } from '../app/errors.ts';
+import { RequestError, invalidRequest, openAiCodeOf, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
+import { FormDecoder } from '../bodies/form-fields.ts';
 import { storeUpload } from '../bodies/store-upload.ts';
 import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, runMediaCall, withMediaHeaders } from '../media-calls/call.ts';
+import type { MediaCall } from '../media-calls/call.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
-import { transcriptionOf } from '../media-calls/transcript-body.ts';
+import { withUploads } from '../media-calls/request-uploads.ts';
+import { streamMediaCall } from '../media-calls/stream.ts';
+import { parseTranscript, transcriptFrames, transcriptionOf } from '../media-calls/transcript-body.ts';
 
 const TEXT_TYPES = ['text/plain', 'application/x-subrip', 'text/vtt'];
-const parseFields = compileParse(TranscriptionRequestSchema, 'invalid request');
+/** The formats of a stream, whose events have the text alone. */
+const STREAMED_FORMATS = ['json', 'text'];
+
+/** Of one of the two endpoints. */
+interface Kind {
+  readonly endpoint: Extract<MediaEndpointName, 'audio/transcriptions' | 'audio/translations'>;
+  /** Its name in `verbose_json`. */
+  readonly task: NonNullable<Transcription['task']>;
+  readonly parse: Parse<TranscriptionRequest>;
+}
+
+const TRANSCRIPTION: Kind = {
+  endpoint: 'audio/transcriptions',
+  task: 'transcribe',
+  parse: compileParse(TranscriptionRequestSchema, 'invalid request'),
+};
+const TRANSLATION: Kind = {
+  endpoint: 'audio/translations',
+  task: 'translate',
+  parse: compileParse(TranslationRequestSchema, 'invalid request'),
+};
 
 export function transcriptionRoutes(http: HttpContext): readonly Route[] {
   return [
-    defineRoute({
-      method: 'POST',
-      path: '/v1/audio/transcriptions',
+    routeOf(http, TRANSCRIPTION, {
       operationId: 'createTranscription',
-      tag: 'Images and audio',
       summary: 'Transcribe a recording',
       description:
         "Compatible with OpenAI's transcriptions. Stores the recording as an upload, creates a task, waits for its result and returns the transcript. If the client disconnects after the recording was sent, the task continues. A field that the model does not have is rejected, and the error names it.",
-      access: 'tasks:write',
-      budget: 'create',
-      headers: MEDIA_REQUEST_HEADERS,
-      body: {
-        kind: 'raw',
-        mimeTypes: ['multipart/form-data'],
-        form: TranscriptionFormSchema,
-        description: 'A form with the recording and the fields.',
+      form: TranscriptionFormSchema,
+      ok: {
+        description: 'For `text`, `srt` and `vtt`: the file. With `stream`: events.',
+        mimeTypes: [...TEXT_TYPES, 'text/event-stream'],
       },
-      response: { kind: 'json', schema: TranscriptionSchema },
-      otherResponses: {
-        200: { description: 'For `text`, `srt` and `vtt`: the file.', mimeTypes: TEXT_TYPES },
-        202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
-      },
-      responseHeaders: mediaResponseHeaders(http),
-      errors: [
-        'MODEL_UNAVAILABLE',
-        'INSUFFICIENT_BALANCE',
-        'IDEMPOTENCY_KEY_MISMATCH',
-        'NOT_FOUND',
-        'PAYLOAD_TOO_LARGE',
-        'UNSUPPORTED_MEDIA_TYPE',
-      ],
-      handle: (request) => withMediaHeaders(http, request, () => transcribe(http, request)),
+    }),
+    routeOf(http, TRANSLATION, {
+      operationId: 'createTranslation',
+      summary: 'Translate a recording into English',
+      description:
+        "Compatible with OpenAI's translations. Like `POST /v1/audio/transcriptions`, with a transcript in English.",
+      form: TranslationFormSchema,
+      ok: { description: 'For `text`, `srt` and `vtt`: the file.', mimeTypes: TEXT_TYPES },
     }),
   ];
 }
 
-async function transcribe(http: HttpContext, request: RouteRequest<unknown, unknown>): Promise<unknown> {
+interface RouteWords extends Pick<Route, 'operationId' | 'summary' | 'description'> {
+  readonly form: TSchema;
+  readonly ok: { readonly description: string; readonly mimeTypes: readonly string[] };
+}
+
+function routeOf(http: HttpContext, kind: Kind, { form, ok, ...words }: RouteWords): Route {
+  return defineRoute({
+    ...words,
+    method: 'POST',
+    path: `/v1/${kind.endpoint}`,
+    tag: 'Images and audio',
+    access: 'tasks:write',
+    budget: 'create',
+    headers: MEDIA_REQUEST_HEADERS,
+    body: {
+      kind: 'raw',
+      mimeTypes: ['multipart/form-data'],
+      form,
+      description: 'A form with the recording and the fields.',
+    },
+    response: { kind: 'json', schema: TranscriptionSchema },
+    otherResponses: {
+      200: ok,
+      202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
+    },
+    responseHeaders: mediaResponseHeaders(http),
+    errors: [
+      'MODEL_UNAVAILABLE',
+      'INSUFFICIENT_BALANCE',
+      'IDEMPOTENCY_KEY_MISMATCH',
+      'NOT_FOUND',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
+    handle: (request) => withMediaHeaders(http, request, (setHeaders) => transcribe(http, request, kind, setHeaders)),
+  });
+}
+
+async function transcribe(
+  http: HttpContext,
+  request: RouteRequest<unknown, unknown>,
+  { endpoint, task, parse }: Kind,
+  setHeaders: () => void,
+): Promise<unknown> {
   const { ctx, caller } = request;
   const { accountId } = caller;
-  const form = new FormDecoder();
-  const upload = await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId, form));
-  let isUsed = false;
-  try {
-    const parsed = parseFields(form.fields());
+  const decoder = new FormDecoder({ numbers: ['temperature'], booleans: ['stream'] });
+  const form = { file: 'file', take: (name: string, value: string) => decoder.take(name, value) };
+  return withUploads(http, accountId, async (uploads) => {
+    const upload = await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId, form));
+    uploads.add(upload.id);
+    const parsed = parse(decoder.fields());
     if (parsed.violation !== undefined) throw violated(parsed.violation, openAiCodeOf(parsed.violation));
     const fields = parsed.value;
+    const { stream = false, response_format: format = 'json' } = fields;
+    if (stream) requireStreamed(format);
     const model = http.catalogue.resolve(fields.model, undefined);
     const { url } = presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
     const seconds = heldSeconds(model.definition, upload.durationSeconds);
-    const input = { ...inputOf(model.definition, 'audio/transcriptions', { ...fields, file: url }), ...seconds };
-    const ended = await runMediaCall(http, request, {
-      endpoint: 'audio/transcriptions',
+    // The events of a stream are made of the JSON, which has the segments.
+    const given = { ...fields, file: url, response_format: stream ? 'json' : format };
+    const call: MediaCall = {
+      endpoint,
       model,
-      task: { model: fields.model, input },
+      task: { model: fields.model, input: { ...inputOf(model.definition, endpoint, given), ...seconds } },
       sent: { ...fields, file: upload.sha256 },
       fieldOf: Object.fromEntries(Object.keys(seconds).map((own) => [own, 'file'])),
       isBudgeted: true,
-      onCreated() {
-        isUsed = true;
-      },
-    });
-    return ended === undefined ? undefined : await respond(http, request, ended, fields.response_format ?? 'json');
-  } finally {
-    if (!isUsed) await discard(http, accountId, upload.id);
-  }
+      onCreated: () => uploads.keep(),
+    };
+    if (stream) return streamMediaCall(http, { request, call, setHeaders, framesOf: (ended) => framesOf(http, ended) });
+    const ended = await runMediaCall(http, request, call);
+    return ended === undefined ? undefined : respond(http, request, ended, { format, task });
+  });
 }
 
-/** A retry, or a request that is rejected, has no use for its recording; at the latest it expires. */
-async function discard(http: HttpContext, accountId: string, id: string): Promise<void> {
-  await markUploadDeleted(http.database, accountId, id, http.now()).catch((error: unknown) => {
-    http.logger.warn({ err: error }, 'deleting an upload without a task failed; it will expire');
-  });
+function requireStreamed(format: string): void {
+  if (STREAMED_FORMATS.includes(format)) return;
+  const message = `invalid request: response_format: a stream has json or text, got ${JSON.stringify(format.slice(0, 64))}`;
+  throw invalidRequest(message, { param: 'response_format', keyword: 'enum', code: 'unsupported_value' });
 }
 
 /** The length of the recording, if the model holds for as many seconds as its input says: exactly that is held. */
@@ -114,24 +178,37 @@ function heldSeconds({ pricing }: ModelDefinition, durationSeconds: number | und
 async function respond(
   http: HttpContext,
   { ctx }: RouteRequest<unknown, unknown>,
-  task: TaskDetail,
-  responseFormat: string,
+  ended: TaskDetail,
+  { format: responseFormat, task }: { readonly format: string; readonly task: Kind['task'] },
 ): Promise<unknown> {
   const format = transcriptFormatOf(responseFormat);
-  if (format === undefined) throw new UnsupportedFieldError(task.model, 'response_format', responseFormat);
-  const wanted = mimeTypeOfFormat(format);
-  const output = requireOutputs(http, task).find(({ mimeType }) => mimeType === wanted);
-  if (output === undefined || output.sizeBytes > MAX_TRANSCRIPT_BYTES) throw noTranscript();
-  const { objectKey, sizeBytes, mimeType } = await servable(http, output);
-  const file = await http.store.read(objectKey);
-  if (format !== 'json') {
-    ctx.type = contentTypeOf(mimeType);
-    sendStream(http, ctx, file, sizeBytes);
-    return undefined;
+  if (format === undefined) throw new UnsupportedFieldError(ended.model, 'response_format', responseFormat);
+  if (format === 'json') {
+    return transcriptionOf(await transcriptOf(http, ended), responseFormat === 'verbose_json' ? task : undefined);
   }
-  const transcription = transcriptionOf((await buffer(file)).toString(), responseFormat === 'verbose_json');
-  if (transcription === undefined) throw noTranscript();
-  return transcription;
+  const { objectKey, sizeBytes, mimeType } = await servable(http, fileOf(http, ended, format));
+  const file = await http.store.read(objectKey);
+  ctx.type = contentTypeOf(mimeType);
+  sendStream(http, ctx, file, sizeBytes);
+  return undefined;
+}
+
+async function framesOf(http: HttpContext, ended: TaskDetail): Promise<AsyncIterable<string>> {
+  return transcriptFrames(await transcriptOf(http, ended));
+}
+
+async function transcriptOf(http: HttpContext, ended: TaskDetail): Promise<Transcript> {
+  const { objectKey } = await servable(http, fileOf(http, ended, 'json'));
+  const transcript = parseTranscript((await buffer(await http.store.read(objectKey))).toString());
+  if (transcript === undefined) throw noTranscript();
+  return transcript;
+}
+
+function fileOf(http: HttpContext, ended: TaskDetail, format: TranscriptFormat): TaskOutput {
+  const wanted = mimeTypeOfFormat(format);
+  const output = requireOutputs(http, ended).find(({ mimeType }) => mimeType === wanted);
+  if (output === undefined || output.sizeBytes > MAX_TRANSCRIPT_BYTES) throw noTranscript();
+  return output;
 }
 
 function noTranscript(): RequestError {
@@ -139,32 +216,4 @@ function noTranscript(): RequestError {
     code: 'no_output',
     headers: { 'x-should-retry': 'false' },
   });
-}
-
-/** Collects the fields of the form, which are all texts, as the schema has them. */
-class FormDecoder {
-  readonly file = 'file';
-  readonly #fields = new Map<string, unknown>();
-
-  take(name: string, value: string): void {
-    if (name.endsWith('[]')) {
-      const list = this.#fields.get(name.slice(0, -2));
-      this.#fields.set(name.slice(0, -2), [...(Array.isArray(list) ? list : []), value]);
-      return;
-    }
-    if (this.#fields.has(name)) {
-      throw new RequestError('invalid_request', `invalid request: ${name}: it is given twice`, { param: name });
-    }
-    this.#fields.set(name, decoded(name, value));
-  }
-
-  fields(): Readonly<Record<string, unknown>> {
-    return Object.fromEntries(this.#fields);
-  }
-}
-
-function decoded(name: string, value: string): unknown {
-  if (name === 'temperature' && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-  if (name === 'stream' && (value === 'true' || value === 'false')) return value === 'true';
-  return value;
 }

@@ -21,7 +21,7 @@ import {
 } from '../../objects/multipart-uploads.ts';
 import type { MultipartUpload, Part } from '../../objects/multipart-uploads.ts';
 import { MAX_BATCH_FILE_BYTES, isPurposed, purposedId } from '../../objects/openai-files.ts';
-import { MAX_UPLOAD_BYTES, findUploads, uploadKey } from '../../objects/uploads.ts';
+import { MAX_UPLOAD_BYTES, findUploads } from '../../objects/uploads.ts';
 import { presentUpload } from '../../presenters/upload.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
@@ -30,7 +30,8 @@ import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { plainFileName, requireNameFor, typeForPurpose } from '../bodies/file-kind.ts';
 import { joinParts } from '../bodies/join-parts.ts';
-import { discardObject, discardingUnless, receiveObject } from '../bodies/receive-object.ts';
+import { receiveObject } from '../bodies/receive-object.ts';
+import { discardObject, storing } from '../bodies/store-upload.ts';
 import { unknownField } from '../bodies/upload-body.ts';
 import type { FormFields } from '../bodies/upload-body.ts';
 
@@ -181,17 +182,16 @@ async function complete(
 ): Promise<void> {
   const { accountId, purpose, fileName } = upload;
   const parts = await requireParts(http, upload, partIds);
-  const ownId = newId('file');
-  const objectKey = uploadKey(ownId);
-  const isRecorded = await discardingUnless(http, objectKey, async () => {
-    const { md5: joinedMd5, ...joined } = await joinParts(http.store, parts, objectKey);
+  const dropped = await storing(http, async (begin) => {
+    const { md5: joinedMd5, ...joined } = await joinParts(http.store, parts, begin);
     if (md5 !== undefined && md5.toLowerCase() !== joinedMd5) throw rejected('md5', `the parts have ${joinedMd5}`);
-    const mimeType = await typeForPurpose(http, accountId, purpose, { objectKey, ...joined });
-    const file = { ...joined, id: purposedId(ownId), accountId, objectKey, mimeType, purpose, fileName };
-    return completeMultipartUpload(http.accountDatabase(accountId), upload, file, http.now());
+    const mimeType = await typeForPurpose(http, accountId, purpose, joined);
+    const file = { ...joined, id: purposedId(joined.id), accountId, mimeType, purpose, fileName };
+    const isRecorded = await completeMultipartUpload(http.accountDatabase(accountId), upload, file, http.now());
+    return isRecorded ? undefined : joined;
   });
   // Another request has ended the upload meanwhile.
-  if (!isRecorded) await discardObject(http, objectKey);
+  if (dropped !== undefined) await discardObject(http, dropped.objectKey);
 }
 
 /** @throws {RequestError} 400: one is not a part of the upload, or together they have another size. */

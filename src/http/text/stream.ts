@@ -12,7 +12,7 @@ import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;
-const KEEP_ALIVE = ': keep-alive\n\n';
+export const KEEP_ALIVE = ': keep-alive\n\n';
 /**
  * The time without reading after which a client is disconnected, in milliseconds: it has disappeared without closing
  * the connection.

@@ -1,10 +1,11 @@
 /**
- * Transcriptions: `POST {baseUrl}/audio/transcriptions`, a form with the file, whose response has the text and, as
- * `verbose_json`, the times. Source: the openai-openapi document (CreateTranscriptionRequest,
- * CreateTranscriptionResponseVerboseJson, CreateTranscriptionResponseDiarizedJson).
+ * Transcriptions: `POST {baseUrl}/audio/transcriptions`, or for an input with `translate` `/audio/translations`, a form
+ * with the file, whose response has the text and, as `verbose_json`, the times. Source: the openai-openapi document
+ * (CreateTranscriptionRequest, CreateTranscriptionResponseVerboseJson, CreateTranscriptionResponseDiarizedJson,
+ * CreateTranslationRequest).
  *
- * Two fields of an input are ours and not sent: `formats`, the files that are made of the transcript, and
- * `max_seconds`, which the price is held for. The other fields are the provider's own. A binding for a model that has
+ * Three fields of an input are ours and not sent: `translate`; `formats`, the files that are made of the transcript;
+ * and `max_seconds`, which the price is held for. The other fields are the provider's own. A binding for a model that has
  * another `response_format` sets it in its `parameters`.
  */
 import { extensionFor } from '@darkroom/media/media-types';
@@ -22,7 +23,7 @@ import type { UpstreamCalls } from '../upstream-calls.ts';
 import { rejectionReason } from './rejections.ts';
 import { withoutJobs } from './without-jobs.ts';
 
-const OWN_FIELDS = [FORMATS_FIELD, 'max_seconds'];
+const OWN_FIELDS = [FORMATS_FIELD, 'max_seconds', 'translate'];
 
 export function createTranscriptions(calls: UpstreamCalls): Provider {
   return {
@@ -30,7 +31,7 @@ export function createTranscriptions(calls: UpstreamCalls): Provider {
 
     async submit(request, call) {
       const json = await calls.submit(request, call, {
-        path: '/audio/transcriptions',
+        path: isTranslation(request) ? '/audio/translations' : '/audio/transcriptions',
         content: await formOf(request),
         isSynchronous: true,
         rejectionReason,
@@ -44,7 +45,12 @@ export function createTranscriptions(calls: UpstreamCalls): Provider {
   };
 }
 
-async function formOf({ upstream, input, media = new Map() }: GenerationRequest): Promise<RequestBody> {
+function isTranslation({ input }: GenerationRequest): boolean {
+  return input['translate'] === true;
+}
+
+async function formOf(request: GenerationRequest): Promise<RequestBody> {
+  const { upstream, input, media = new Map() } = request;
   const mediaFields = [...media.keys()].map((fieldPath) => fieldPath.split('.')[0] ?? '');
   const fields = { response_format: 'verbose_json', ...input, ...upstream.parameters, model: upstream.model };
   // "The audio file object": one. Its name is what the type is known by.
@@ -53,7 +59,9 @@ async function formOf({ upstream, input, media = new Map() }: GenerationRequest)
     file,
     fileName: `audio.${extensionFor(file.mimeType)}`,
   }));
-  return createForm([...textParts(fields, new Set([...mediaFields, ...OWN_FIELDS])), ...files]);
+  // A translation finds out the language by itself, and has no such field.
+  const unsent = [...mediaFields, ...OWN_FIELDS, ...(isTranslation(request) ? ['language'] : [])];
+  return createForm([...textParts(fields, new Set(unsent)), ...files]);
 }
 
 /** "usage", by seconds or by tokens; older models and most servers report only `duration`. */

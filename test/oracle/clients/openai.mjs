@@ -21,6 +21,9 @@ export const calls = {
   async transcribe({ file, ...body }) {
     return audio.transcriptions.create({ ...body, file: await uploadOf(file) });
   },
+  async translate({ file, ...body }) {
+    return audio.translations.create({ ...body, file: await uploadOf(file) });
+  },
   async createVideo({ input_reference: reference, ...body }) {
     return videos.create(reference === undefined ? body : { ...body, input_reference: await uploadOf(reference) });
   },

@@ -1,26 +1,31 @@
-/** `POST /audio/transcriptions` (contract §10): OpenAI's public API, whose request is a form. */
+/** `POST /audio/transcriptions` and `/audio/translations` (contract §10): OpenAI's public API, whose request is a form. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 
 const DECLARED = 'Rejected if the model does not have it, unless it is the default.';
 
-/** The fields beside the file. */
+/** The fields of both endpoints. */
+const COMMON = {
+  model: Type.String({
+    minLength: 1,
+    maxLength: 300,
+    description: 'The model name, as returned by `GET /v1/models`; its `endpoints` list this path.',
+  }),
+  prompt: Type.Optional(Type.String({ maxLength: 10_000, description: `Words that occur. ${DECLARED}` })),
+  response_format: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description: `\`json\`, the default, \`text\`, \`srt\`, \`vtt\` or \`verbose_json\`. ${DECLARED}`,
+    }),
+  ),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `Randomness. ${DECLARED}` })),
+};
+
+/** The fields of a transcription beside the file. */
 export const TranscriptionRequestSchema = Type.Object(
   {
-    model: Type.String({
-      minLength: 1,
-      maxLength: 300,
-      description: 'The model name, as returned by `GET /v1/models`; its `endpoints` list this path.',
-    }),
+    ...COMMON,
     language: Type.Optional(Type.String({ maxLength: 100, description: `The language that is spoken. ${DECLARED}` })),
-    prompt: Type.Optional(Type.String({ maxLength: 10_000, description: `Words that occur. ${DECLARED}` })),
-    response_format: Type.Optional(
-      Type.String({
-        maxLength: 100,
-        description: `\`json\`, the default, \`text\`, \`srt\`, \`vtt\` or \`verbose_json\`. ${DECLARED}`,
-      }),
-    ),
-    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `Randomness. ${DECLARED}` })),
     timestamp_granularities: Type.Optional(
       Type.Array(Type.Unsafe<'segment'>({ type: 'string', enum: ['segment'] }), {
         maxItems: 2,
@@ -28,10 +33,8 @@ export const TranscriptionRequestSchema = Type.Object(
       }),
     ),
     stream: Type.Optional(
-      Type.Unsafe<false>({
-        type: 'boolean',
-        enum: [false],
-        description: 'Only `false`: transcripts are not streamed.',
+      Type.Boolean({
+        description: 'Whether the response is a stream of server-sent events. For `json` and `text`.',
       }),
     ),
   },
@@ -40,18 +43,25 @@ export const TranscriptionRequestSchema = Type.Object(
 
 export type TranscriptionRequest = Static<typeof TranscriptionRequestSchema>;
 
-/** The whole form. */
+/** The fields of a translation beside the file. */
+export const TranslationRequestSchema = Type.Object(COMMON, { additionalProperties: false });
+
+const FILE = {
+  file: Type.Unsafe<string>({
+    type: 'string',
+    contentMediaType: 'application/octet-stream',
+    description: 'The recording, at most 100 MB; a model may take less.',
+  }),
+};
+
+/** The whole form of a transcription. */
 export const TranscriptionFormSchema = Type.Object(
-  {
-    file: Type.Unsafe<string>({
-      type: 'string',
-      contentMediaType: 'application/octet-stream',
-      description: 'The recording, at most 100 MB; a model may take less.',
-    }),
-    ...TranscriptionRequestSchema.properties,
-  },
+  { ...FILE, ...TranscriptionRequestSchema.properties },
   { additionalProperties: false },
 );
+
+/** The whole form of a translation. */
+export const TranslationFormSchema = Type.Object({ ...FILE, ...COMMON }, { additionalProperties: false });
 
 const SegmentSchema = Type.Object({
   id: Type.Integer({ minimum: 0 }),
@@ -69,7 +79,7 @@ const SegmentSchema = Type.Object({
 /** The response for `json`, which has only `text` and `usage`, and for `verbose_json`. */
 export const TranscriptionSchema = Type.Object({
   text: Type.String(),
-  task: Type.Optional(Type.Literal('transcribe')),
+  task: Type.Optional(Type.Unsafe<'transcribe' | 'translate'>({ type: 'string', enum: ['transcribe', 'translate'] })),
   language: Type.Optional(Type.String({ description: 'Empty: not known.' })),
   duration: Type.Optional(Type.Number({ description: 'Seconds.' })),
   segments: Type.Optional(Type.Array(SegmentSchema)),
