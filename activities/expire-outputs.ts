@@ -6,6 +6,7 @@
  */
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
+import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { deleteOldTokens } from '../src/accounts/tokens.ts';
@@ -46,7 +47,10 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         inBatches({ signal, endAt }, workOn);
       const steps: Readonly<Record<keyof ExpireResult, () => Promise<number>>> = {
         outputs: () => eachBatch((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
-        files: () => eachBatch((limit) => expireFiles(database, { now, urlGraceSeconds, limit })),
+        files: async () => {
+          const expired = await eachBatch((limit) => expireFiles(database, { now, urlGraceSeconds, limit }));
+          return expired + (await eachBatch((limit) => deleteOldMultipartUploads(database, { now, limit })));
+        },
         async inputs() {
           // Contract §4: `INPUT_RETENTION_DAYS` after a task's end its input is erased; 0 keeps it.
           if (config.inputRetentionDays === 0) return 0;

@@ -175,10 +175,15 @@ CREATE TABLE files (
   expires_at timestamp with time zone NOT NULL,
   gone_at timestamp with time zone,
   bytes_deleted_at timestamp with time zone,
+  purpose text,
+  filename text,
+  upload_id text,
   CONSTRAINT files_pkey PRIMARY KEY (id),
   CONSTRAINT files_object_key_key UNIQUE (object_key)
 );
 CREATE INDEX files_kept_by_account ON files USING btree (account_id, expires_at) INCLUDE (size_bytes) WHERE (gone_at IS NULL);
+CREATE INDEX files_listed ON files USING btree (account_id, created_at, id) WHERE ((purpose IS NOT NULL) AND (gone_at IS NULL));
+CREATE INDEX files_of_upload ON files USING btree (upload_id) WHERE ((upload_id IS NOT NULL) AND (gone_at IS NULL));
 CREATE INDEX files_retained ON files USING btree (expires_at) WHERE (gone_at IS NULL);
 CREATE INDEX files_to_delete ON files USING btree (gone_at) WHERE ((gone_at IS NOT NULL) AND (bytes_deleted_at IS NULL));
 
@@ -594,6 +599,24 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_account ON tokens USING btree (account_id, expires_at);
 CREATE INDEX tokens_by_age ON tokens USING btree (expires_at) WHERE (NOT is_capped);
 CREATE INDEX tokens_capped_by_age ON tokens USING btree (expires_at) WHERE is_capped;
+
+CREATE TABLE uploads (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  filename text NOT NULL,
+  purpose text NOT NULL,
+  size_bytes bigint NOT NULL,
+  kept_seconds integer NOT NULL,
+  status text DEFAULT 'pending'::text NOT NULL,
+  file_id text,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT uploads_pkey PRIMARY KEY (id),
+  CONSTRAINT uploads_check CHECK (((status = 'completed'::text) = (file_id IS NOT NULL))),
+  CONSTRAINT uploads_size_bytes_check CHECK ((size_bytes > 0)),
+  CONSTRAINT uploads_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'completed'::text, 'cancelled'::text])))
+);
+CREATE INDEX uploads_by_expiry ON uploads USING btree (expires_at);
 
 CREATE TABLE upstream_settings (
   name text NOT NULL,

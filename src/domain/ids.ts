@@ -63,7 +63,9 @@ export function newTaskId(): TaskId {
 }
 
 /** A random identifier with a prefix that says what it names: `acc_`, `out_`, `req_`. */
-export function newId(prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjustment' | 'file'): string {
+export function newId(
+  prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjustment' | 'file' | 'upload' | 'part',
+): string {
   return `${prefix}_${newUlid()}`;
 }
 

@@ -1,10 +1,11 @@
 /**
- * The rows of uploaded files: what an account may refer to in its inputs for 24 h (contract §7 "Uploads"). The bytes
- * are in the object store under `files/`; a row is written when they are complete, so an interrupted upload leaves
- * none.
+ * The rows of uploaded files: what an account may refer to in its inputs (contract §7 "Uploads"), for 24 h, or as long
+ * as a client of OpenAI's API wants (openai-files.ts). The bytes are in the object store under `files/`; a row is
+ * written when they are complete, so an interrupted upload leaves none.
  *
  * An upload that has expired gets no new URL. Its existing URLs work to their end, so it is marked gone only then.
  */
+import type { FilePurpose } from '@darkroom/api/openai/files';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
@@ -15,14 +16,21 @@ import { DarkroomError } from '../domain/darkroom-error.ts';
 /** The maximum size of one upload. Contract §7: "≤ 100 MB". */
 export const MAX_UPLOAD_BYTES = 100_000_000;
 
-/** How many seconds an upload is kept. Contract §7: "kept 24 h". */
-const UPLOAD_KEPT_SECONDS = 24 * 60 * 60;
+/** How many seconds an upload in our form is kept. Contract §7: "kept 24 h". */
+export const UPLOAD_KEPT_SECONDS = 24 * 60 * 60;
 
 /**
  * The maximum total size of an account's uploads: 100 of the largest files, so that uploads are no free storage. This
  * limit is ours.
  */
 export const ACCOUNT_UPLOAD_BYTES = 10_000_000_000;
+
+const FILE_ID = /^file[_-][0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Whether a text has the form of an upload's id: `file_…` in our form, `file-…` in OpenAI's. */
+export function isFileId(text: string): boolean {
+  return FILE_ID.test(text);
+}
 
 /** Everything that is recorded of an upload. */
 export interface Upload {
@@ -33,6 +41,11 @@ export interface Upload {
   readonly sizeBytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
+  /** What its client wants to use it for, and the name that the client gave it; null: it has our form. */
+  readonly purpose: FilePurpose | null;
+  readonly fileName: string | null;
+  /** Unix seconds. */
+  readonly createdAt: number;
   /** Unix seconds: from then on it gets no new URL. */
   readonly expiresAt: number;
   /** Deleted, or expired long enough ago that no URL of it is left. */
@@ -54,7 +67,7 @@ export class UploadsFullError extends DarkroomError {
 
   constructor(retryAfterSeconds: number) {
     super(
-      'this account keeps 10 GB of uploads, which is all it may; delete some with DELETE /v1/files/<id>, or wait: each is kept 24 h',
+      'this account keeps 10 GB of uploads, which is all it may; delete some with DELETE /v1/files/<id>, or wait until some have expired',
     );
     this.retryAfterSeconds = retryAfterSeconds;
   }
@@ -98,8 +111,9 @@ const sumUploads: Statement = {
 
 const insertUpload: Statement = {
   name: 'insert_upload',
-  text: `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8), to_timestamp($8::float8))`,
+  text: `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at, purpose,
+                            filename)
+         VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8), to_timestamp($8::float8), $9, $10)`,
 };
 
 /**
@@ -122,34 +136,56 @@ export async function requireUploadRoom(
   throw new UploadsFullError(Math.max(1, Math.ceil((sum.nextExpiry ?? 0) - now / 1000)));
 }
 
+/** What is recorded of an upload when it is created. */
+export type NewUpload = Omit<Upload, 'createdAt' | 'expiresAt' | 'isGone'>;
+
+/** Keeps the other uploads of an account waiting until the transaction has recorded its own. */
+export async function lockUploadRoom(transaction: Queryable, accountId: string): Promise<void> {
+  await transaction.query(lockUploads, [accountId]);
+}
+
+/** Inserts the row of a file; `createdAt` and `expiresAt` in Unix seconds. */
+export async function insertFile(
+  transaction: Queryable,
+  file: NewUpload,
+  { createdAt, expiresAt }: Pick<Upload, 'createdAt' | 'expiresAt'>,
+): Promise<void> {
+  const { id, accountId, objectKey, mimeType, sizeBytes, sha256, purpose, fileName } = file;
+  const values = [id, accountId, objectKey, mimeType, sizeBytes, sha256, createdAt, expiresAt, purpose, fileName];
+  await transaction.query(insertUpload, values);
+}
+
 /**
  * Records an upload whose bytes are in the store.
  *
- * @param now milliseconds since 1970: it is kept 24 h from then.
+ * @param now milliseconds since 1970: it is kept from then.
  * @throws {UploadsFullError} with it the account would store more than it may.
  */
 export async function recordUpload(
   database: Database,
-  upload: Omit<Upload, 'expiresAt' | 'isGone'>,
-  now: number,
+  upload: NewUpload,
+  { keptSeconds, now }: { readonly keptSeconds: number; readonly now: number },
 ): Promise<Upload> {
-  const { id, accountId, objectKey, mimeType, sizeBytes, sha256 } = upload;
-  const expiresAt = Math.floor(now / 1000) + UPLOAD_KEPT_SECONDS;
+  const { accountId, sizeBytes } = upload;
+  const createdAt = now / 1000;
+  const expiresAt = Math.floor(createdAt) + keptSeconds;
   await database.transaction(async (transaction) => {
-    await transaction.query(lockUploads, [accountId]);
+    await lockUploadRoom(transaction, accountId);
     await requireUploadRoom(transaction, accountId, sizeBytes, now);
-    const values = [id, accountId, objectKey, mimeType, sizeBytes, sha256, now / 1000, expiresAt];
-    await transaction.query(insertUpload, values);
+    await insertFile(transaction, upload, { createdAt, expiresAt });
   });
-  return { ...upload, expiresAt, isGone: false };
+  return { ...upload, createdAt, expiresAt, isGone: false };
 }
+
+/** SQL: the columns of an `Upload`. */
+export const UPLOAD_COLUMNS = `id, account_id AS "accountId", object_key AS "objectKey", mime_type AS "mimeType",
+                size_bytes::float8 AS "sizeBytes", sha256, purpose, filename AS "fileName",
+                extract(epoch FROM created_at)::float8 AS "createdAt",
+                extract(epoch FROM expires_at)::float8 AS "expiresAt", gone_at IS NOT NULL AS "isGone"`;
 
 const selectUploads: Statement = {
   name: 'select_uploads',
-  text: `SELECT id, account_id AS "accountId", object_key AS "objectKey", mime_type AS "mimeType",
-                size_bytes::float8 AS "sizeBytes", sha256, extract(epoch FROM expires_at)::float8 AS "expiresAt",
-                gone_at IS NOT NULL AS "isGone"
-           FROM files WHERE id = ANY($1)`,
+  text: `SELECT ${UPLOAD_COLUMNS} FROM files WHERE id = ANY($1)`,
 };
 
 /** The uploads of these ids, of any account and gone or not; unknown ids are missing. */
@@ -186,7 +222,7 @@ const deleteUpload: Statement = {
   name: 'delete_upload',
   text: `UPDATE files SET gone_at = to_timestamp($3::float8)
           WHERE id = $1 AND account_id = $2 AND gone_at IS NULL AND expires_at > to_timestamp($3::float8)
-          RETURNING id`,
+          RETURNING purpose`,
 };
 
 /**
@@ -200,9 +236,10 @@ export async function markUploadDeleted(
   accountId: string,
   id: string,
   now: number,
-): Promise<void> {
-  const rows = await database.query(deleteUpload, [id, accountId, now / 1000]);
-  if (rows.length === 0) throw new UploadNotFoundError();
+): Promise<Pick<Upload, 'purpose'>> {
+  const [row] = await database.query<Pick<Upload, 'purpose'>>(deleteUpload, [id, accountId, now / 1000]);
+  if (row === undefined) throw new UploadNotFoundError();
+  return row;
 }
 
 const expireUploads: Statement = {

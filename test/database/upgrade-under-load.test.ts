@@ -76,6 +76,11 @@ describe('migrating during operation', () => {
     return migrate(release.url, database, logger, { directory, lockTimeoutMs: LOCK_TIMEOUT_MS, ...options });
   }
 
+  /** Applies the migrations of this release, so that those of the test are the next. */
+  async function migrateToThisRelease(): Promise<void> {
+    await migrate(release.url, database, silentLogger());
+  }
+
   async function startLoad(): Promise<ReleaseLoad> {
     const [account = { id: '', keyId: '' }] = release.fixture.samples.accounts;
     await database.query({
@@ -148,6 +153,7 @@ describe('migrating during operation', () => {
   });
 
   it('builds an index while the old release works, and waits for a snapshot without blocking others', async () => {
+    await migrateToThisRelease();
     const running = await startLoad();
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await reader.query('SELECT count(*) FROM accounts');
@@ -164,6 +170,7 @@ describe('migrating during operation', () => {
   });
 
   it('rebuilds an index that an interrupted run left invalid', async () => {
+    await migrateToThisRelease();
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
     await reader.query('SELECT count(*) FROM accounts');
     const interrupted = run();
@@ -189,6 +196,7 @@ describe('migrating during operation', () => {
   });
 
   it('gets past a migrate of 0.1.0, which waits for the lock inside a statement', async () => {
+    await migrateToThisRelease();
     const old = new pg.Client({ connectionString: release.url });
     await old.connect();
     try {

@@ -12,7 +12,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId, newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
-import { recordUpload, uploadKey } from '../../src/objects/uploads.ts';
+import { UPLOAD_KEPT_SECONDS, recordUpload, uploadKey } from '../../src/objects/uploads.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
 import type { Launcher } from '../../src/processes/launcher.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
@@ -188,7 +188,11 @@ describe('a stored output', () => {
     const objectKey = uploadKey(id);
     const put = await served.store.put(objectKey, randomBytes(10), { mimeType: 'image/png' });
     const upload = { id, accountId: account.id, objectKey, mimeType: 'image/png', ...put };
-    await recordUpload(served.room.database, upload, Date.now());
+    await recordUpload(
+      served.room.database,
+      { ...upload, purpose: null, fileName: null },
+      { keptSeconds: UPLOAD_KEPT_SECONDS, now: Date.now() },
+    );
 
     await app.later(24 * HOUR_MS + MINUTE_MS, async () => {
       await expire();

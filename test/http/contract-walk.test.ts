@@ -17,8 +17,10 @@ import {
   chatBody,
   doneTask,
   doneVideo,
+  fileForm,
   imageBody,
   newTask,
+  partForm,
   requestOf,
   send,
   speechBody,
@@ -96,6 +98,16 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   listCallbackAttempts: async () => [[{ params: { taskId: await newTask(account) } }, 200]],
   downloadMedia: async () => {
     const { params = {} } = await requestOf(routeOf('downloadMedia'), world, account);
+    return [
+      [{ params, headers: { Range: 'bytes=0-3' } }, 206],
+      [{ params, headers: { Range: 'bytes=100000-' } }, 416],
+      [{ params, headers: { 'If-Match': '"other"' } }, 412],
+    ];
+  },
+  uploadFile: async () => [[await fileForm({ purpose: 'batch' }, '{}', 'lines.jsonl'), 200]],
+  listFiles: async () => [[{}, 200]],
+  getFileContent: async () => {
+    const { params = {} } = await requestOf(routeOf('getFileContent'), world, account);
     return [
       [{ params, headers: { Range: 'bytes=0-3' } }, 206],
       [{ params, headers: { Range: 'bytes=100000-' } }, 416],
@@ -290,6 +302,20 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'createToken 403 FORBIDDEN': async () => {
     const { client } = await account.newKey({ scopes: ['tasks:write'] });
     return { body: { scopes: ['tasks:read'] }, key: client.key };
+  },
+  // A part whose bytes are no image, for a purpose that takes images.
+  'completeUpload 415 UNSUPPORTED_MEDIA_TYPE': async () => {
+    const described = { filename: 'a.png', purpose: 'vision', bytes: 2, mime_type: 'image/png' };
+    const created = await account.client.send('POST', '/v1/uploads', described);
+    const { id: uploadId } = created.body as unknown as { id: string };
+    const params = { uploadId };
+    const part = await send(
+      served.url,
+      routeOf('addUploadPart'),
+      { ...(await partForm('{}')), params },
+      account.client.key,
+    );
+    return { params, body: { part_ids: [(JSON.parse(part.text) as { id: string }).id] } };
   },
   'createTask 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });

@@ -25,6 +25,19 @@ const GIVEN_NAMES = [
   // OpenAI's, for GET /v1/responses/{id} (contract §9).
   'starting_after',
   'include_obfuscation',
+  // OpenAI's, of files (contract §7.5).
+  'created_at',
+  'expires_at',
+  'expires_after[anchor]',
+  'expires_after[seconds]',
+  'first_id',
+  'last_id',
+  'has_more',
+  // OpenAI's, of uploads.
+  'expires_after',
+  'mime_type',
+  'part_ids',
+  'upload_id',
 ];
 /** The groups of operations whose names are OpenAI's. */
 const OPENAI_TAGS = ['Text', 'Images and audio', 'Videos'];

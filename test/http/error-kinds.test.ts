@@ -205,6 +205,7 @@ describe('the classes of errors of the service', () => {
   /** Caught where they are expected, by a module that knows the class; they never reach an edge as they are. */
   const WITHOUT_KIND = [
     'BlockedError',
+    'ConflictError',
     'CredentialError',
     'DeadlinePassedError',
     'EgressError',

@@ -59,6 +59,7 @@ const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
   videoId: newTaskId,
   outputId: () => newId('out'),
   fileId: () => newId('file'),
+  uploadId: () => newId('upload'),
   keyId: () => randomBase62(10),
   responseId: () => newTextCallId('responses'),
 };

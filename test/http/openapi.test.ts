@@ -195,7 +195,7 @@ describe('/openapi.json', () => {
       const { links = {} } = document.paths[path]?.['post']?.responses['200'] ?? {};
       return Object.keys(links);
     };
-    assert.deepEqual(linksOf('/v1/files'), ['getFile', 'deleteFile']);
+    assert.deepEqual(linksOf('/v1/files'), ['getFile', 'getFileContent', 'deleteFile']);
     assert.deepEqual(linksOf('/v1/account/keys'), ['rotateKey', 'revokeKey']);
     for (const operationId of ['getTask', 'cancelTask', 'getTaskEvents', 'redeliverCallback', 'eraseTask']) {
       assert.ok(linksOf('/v1/tasks').includes(operationId), operationId);

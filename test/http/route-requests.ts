@@ -62,6 +62,58 @@ async function newFile({ served }: World, account: ServedAccount): Promise<strin
   return (JSON.parse(answer.text) as { data: { id: string } }).data.id;
 }
 
+/** The form of a file for OpenAI's API. */
+export async function fileForm(
+  fields: Readonly<Record<string, string>>,
+  file: Buffer | string,
+  name: string,
+): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(fields)) form.append(field, value);
+  form.append('file', new Blob([file]), name);
+  const encoded = new Response(form);
+  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
+  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+}
+
+/** The id of a file in OpenAI's form. */
+async function newBatchFile({ served }: World, account: ServedAccount): Promise<string> {
+  const { headers, body: sent } = await fileForm({ purpose: 'batch' }, '{"custom_id":"a"}\n', 'lines.jsonl');
+  const authorization = { Authorization: `Bearer ${account.client.key}` };
+  const answer = await raw(served.url, 'POST', '/v1/files', { ...headers, ...authorization }, sent);
+  assert.equal(answer.status, 200, answer.text);
+  return (JSON.parse(answer.text) as { id: string }).id;
+}
+
+/** The form of a part of an upload. */
+export async function partForm(
+  bytes: Buffer | string,
+): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+  const form = new FormData();
+  form.append('data', new Blob([bytes]), 'data');
+  const encoded = new Response(form);
+  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
+  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+}
+
+const uploadBody = { filename: 'lines.jsonl', purpose: 'batch', bytes: 2, mime_type: 'application/jsonl' };
+
+/** An upload with its only part. */
+async function newUpload(
+  { served }: World,
+  account: ServedAccount,
+): Promise<{ readonly uploadId: string; readonly partId: string }> {
+  const authorization = { Authorization: `Bearer ${account.client.key}` };
+  const json = { ...authorization, 'Content-Type': 'application/json' };
+  const created = await raw(served.url, 'POST', '/v1/uploads', json, JSON.stringify(uploadBody));
+  assert.equal(created.status, 200, created.text);
+  const { id: uploadId } = JSON.parse(created.text) as { id: string };
+  const { headers, body: sent } = await partForm('{}');
+  const added = await raw(served.url, 'POST', `/v1/uploads/${uploadId}/parts`, { ...headers, ...authorization }, sent);
+  assert.equal(added.status, 200, added.text);
+  return { uploadId, partId: (JSON.parse(added.text) as { id: string }).id };
+}
+
 /** A chat request that the text model of the task room answers. */
 export function chatBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return { model: 'acme/text', messages: [{ role: 'user', content: 'Say hello.' }], ...changes };
@@ -193,6 +245,7 @@ const nothing: Maker = async () => ({});
 /** By `operationId`. Each creates the data that it needs: a request may consume it. */
 export const REQUESTS: Readonly<Record<string, Maker>> = {
   createTask: async () => ({ body: body() }),
+  createTasks: async () => ({ body: { tasks: [body(), body({ model: 'acme/none' })] } }),
   estimateTask: async () => ({ body: body() }),
   listTasks: async (world, account) => {
     await doneTask(world, account);
@@ -219,6 +272,24 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   deleteStoredOutput: async (world, account) => ({ params: { outputId: (await newOutput(world, account)).id } }),
   uploadFile: async () => ({ body: await createImage(), headers: { 'Content-Type': 'image/png' } }),
   getFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
+  createUpload: async () => ({ body: uploadBody }),
+  addUploadPart: async (world, account) => ({
+    ...(await partForm('{}')),
+    params: { uploadId: (await newUpload(world, account)).uploadId },
+  }),
+  completeUpload: async (world, account) => {
+    const { uploadId, partId } = await newUpload(world, account);
+    return { params: { uploadId }, body: { part_ids: [partId] } };
+  },
+  cancelUpload: async (world, account) => ({
+    params: { uploadId: (await newUpload(world, account)).uploadId },
+  }),
+  listFiles: async (world, account) => {
+    const after = await newBatchFile(world, account);
+    await newBatchFile(world, account);
+    return { query: `purpose=batch&limit=2&order=asc&after=${after}` };
+  },
+  getFileContent: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   createChatCompletion: async () => ({ body: chatBody() }),
   createImage: (world, account) => mediaRequest(world, account, '/v1/images/generations', { body: imageBody() }),

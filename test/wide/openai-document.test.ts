@@ -15,7 +15,16 @@ import { eventsOf } from '../http/media-calls.ts';
 import { raw } from '../http/raw-request.ts';
 import type { RawAnswer } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
-import { TRANSCRIPT, doneVideo, editForm, imageBody, transcriptionForm, videoBody } from '../http/route-requests.ts';
+import {
+  TRANSCRIPT,
+  doneVideo,
+  editForm,
+  fileForm,
+  imageBody,
+  partForm,
+  transcriptionForm,
+  videoBody,
+} from '../http/route-requests.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
@@ -27,6 +36,8 @@ const DOCUMENT_ID = 'https://example.test/openai.json';
 
 /** Null here in newer documents than this one, of May 2026; Open Responses requires them. */
 const NULLABLE_SINCE = ['safety_identifier', 'prompt_cache_key'];
+
+type FileSchema = 'OpenAIFile' | 'ListFilesResponse' | 'DeleteFileResponse' | 'Upload' | 'UploadPart';
 
 const WEATHER = {
   type: 'object',
@@ -64,6 +75,13 @@ const RESPONSES: Readonly<Record<string, object>> = {
   'one with much said about it': { instructions: 'Be brief.', metadata: { a: 'b' }, user: 'me', store: false },
 };
 
+/** Ajv rejects `nullable` in a schema without a type, as the document has it beside references. */
+function withoutLoneNullable(_: unknown, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('nullable' in value) || 'type' in value) return value;
+  const { nullable: __, ...rest } = value;
+  return rest;
+}
+
 /** The body of a request that is no JSON. */
 interface Form {
   readonly headers: Readonly<Record<string, string>>;
@@ -76,6 +94,7 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
   let key: string;
   let account: ServedAccount;
   let validators: Record<
+    | FileSchema
     | 'CreateChatCompletionResponse'
     | 'Response'
     | 'ImagesResponse'
@@ -99,12 +118,17 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     ({ key } = account.client);
     const python = await obtainPackage(SPECS);
     const { stdout } = await promisify(execFile)(python, ['-c', FIND]);
-    const document = parse(await readFile(path.join(stdout.trim(), FILE), 'utf8')) as object;
+    const document = parse(await readFile(path.join(stdout.trim(), FILE), 'utf8'), withoutLoneNullable) as object;
     const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
     ajv.addSchema({ ...document, $id: DOCUMENT_ID });
     const compile = (name: string): ValidateFunction =>
       ajv.compile({ $ref: `${DOCUMENT_ID}#/components/schemas/${name}` });
     validators = {
+      OpenAIFile: compile('OpenAIFile'),
+      ListFilesResponse: compile('ListFilesResponse'),
+      DeleteFileResponse: compile('DeleteFileResponse'),
+      Upload: compile('Upload'),
+      UploadPart: compile('UploadPart'),
       CreateChatCompletionResponse: compile('CreateChatCompletionResponse'),
       Response: compile('Response'),
       ImagesResponse: compile('ImagesResponse'),
@@ -267,6 +291,33 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
       assert.ok(validate(JSON.parse(answer.text)), JSON.stringify(validate.errors?.slice(0, 5)));
     });
   }
+
+  it('accepts our files and uploads', async () => {
+    const headers = { Authorization: `Bearer ${key}` };
+    const accept = (name: FileSchema, { status, text }: RawAnswer): { id: string } => {
+      assert.equal(status, 200, text);
+      const validate = validators[name];
+      const answered = JSON.parse(text) as { id: string };
+      assert.ok(validate(answered), `${name}: ${JSON.stringify(validate.errors?.slice(0, 5))}`);
+      return answered;
+    };
+    const post = async (path: string, sent: object): Promise<RawAnswer> =>
+      raw(served.url, 'POST', path, { ...headers, 'Content-Type': 'application/json' }, JSON.stringify(sent));
+    const form = await fileForm({ purpose: 'batch' }, '{}', 'lines.jsonl');
+    const file = await raw(served.url, 'POST', '/v1/files', { ...headers, ...form.headers }, form.body);
+    const { id } = accept('OpenAIFile', file);
+    accept('OpenAIFile', await raw(served.url, 'GET', `/v1/files/${id}`, headers));
+    accept('ListFilesResponse', await raw(served.url, 'GET', '/v1/files', headers));
+    accept('DeleteFileResponse', await raw(served.url, 'DELETE', `/v1/files/${id}`, headers));
+
+    const described = { filename: 'a.jsonl', purpose: 'batch', bytes: 2, mime_type: 'application/jsonl' };
+    const upload = accept('Upload', await post('/v1/uploads', described));
+    const part = await partForm('{}');
+    const path = `/v1/uploads/${upload.id}`;
+    const added = await raw(served.url, 'POST', `${path}/parts`, { ...headers, ...part.headers }, part.body);
+    const { id: partId } = accept('UploadPart', added);
+    accept('Upload', await post(`${path}/complete`, { part_ids: [partId] }));
+  });
 
   it('accepts our videos: queued, completed, remixed, failed, listed and deleted', async () => {
     const video = await served.newAccount();

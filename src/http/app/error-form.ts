@@ -8,13 +8,17 @@
  * - `admin`: with an additional `violations`, for the pages of operators;
  * - `text`: with OpenAI's `error` object in addition, and its `error_code` for an invalid key (spec §4.4.5); also for
  *   OpenAI's media endpoints;
- * - `models`: with that object too, because the same clients list models; `error_code` stays as everywhere else;
+ * - `models`: with that object too, because the same clients list models and have files; `error_code` stays as
+ *   everywhere else;
  * - `json-rpc`: for clients of the Model Context Protocol, which read nothing else.
  */
 export type ErrorForm = 'envelope' | 'admin' | 'text' | 'models' | 'json-rpc';
 
 /** What follows `/v1/` in the paths of OpenAI's endpoints. */
 const OPENAI_PATHS: ReadonlySet<string> = new Set(['chat', 'responses', 'images', 'audio', 'videos']);
+
+/** The same for endpoints that other clients use as well. */
+const ALSO_OPENAI_PATHS: ReadonlySet<string> = new Set(['models', 'files', 'uploads']);
 
 /**
  * @param path of a request or a route. An unusual form (`/v1//chat`, `/v1%2Fchat`) is treated like the path that it
@@ -26,5 +30,5 @@ export function errorFormOf(path: string): ErrorForm {
   if (api === 'admin') return 'admin';
   if (api !== 'v1') return 'envelope';
   if (OPENAI_PATHS.has(first)) return 'text';
-  return first === 'models' ? 'models' : 'envelope';
+  return ALSO_OPENAI_PATHS.has(first) ? 'models' : 'envelope';
 }

@@ -18,6 +18,7 @@ import { outputPreviewRoutes } from '../routes/output-preview.ts';
 import { mediaRoutes } from '../routes/media.ts';
 import { modelRoutes } from '../routes/models.ts';
 import { referenceRoutes } from '../routes/reference.ts';
+import { taskBatchRoutes } from '../routes/task-batch.ts';
 import { taskListRoutes } from '../routes/task-list.ts';
 import { taskCallbackRoutes } from '../routes/task-callback.ts';
 import { taskDetailRoutes } from '../routes/task-detail.ts';
@@ -31,6 +32,7 @@ import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
 import { tokenRoutes } from '../routes/tokens.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
+import { uploadRoutes } from '../routes/uploads.ts';
 import { videoContentRoutes } from '../routes/video-content.ts';
 import { videoRoutes } from '../routes/videos.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
@@ -42,6 +44,7 @@ export function publicRoutes(
 ): readonly Route[] {
   const routes = [
     ...taskRoutes(http),
+    ...taskBatchRoutes(http),
     ...taskDetailRoutes(http),
     ...outputPreviewRoutes(http),
     ...taskEventRoutes(http),
@@ -56,6 +59,7 @@ export function publicRoutes(
     ...videoContentRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
+    ...uploadRoutes(http),
     ...estimateRoutes(http),
     ...modelRoutes(http),
     ...accountRoutes(http),

@@ -28,6 +28,7 @@ import type { RequestState } from './request-state.ts';
 import { requireOperator } from '../middleware/operator.ts';
 import { readQuery } from './query.ts';
 import { setTextLimitHeaders, textBudget } from '../text/limits.ts';
+import { WithoutEnvelope } from './route.ts';
 import type { Route, RouteRequest } from './route.ts';
 
 /**
@@ -75,6 +76,7 @@ function server(http: HttpContext, route: Route): Serve {
   const checkBody = bodyCheck(route);
   const form = errorFormOf(route.path);
   const takesBrackets = form !== 'envelope';
+  const hasOpenAiErrors = form === 'text' || form === 'models';
   const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
@@ -179,7 +181,7 @@ function server(http: HttpContext, route: Route): Serve {
     }
     // The response may repeat all of it, and is serialised where it is sent.
     await request.large?.nextTurn();
-    answerJson(ctx, route.response.kind === 'data' ? success(result) : result);
+    answerJson(ctx, contentOf(route, result));
     await request.large?.nextTurn();
   }
 
@@ -197,7 +199,7 @@ function server(http: HttpContext, route: Route): Serve {
     if (form === 'json-rpc') ctx.state.messageId = idOf(body);
     if (isLarge) await turns.next();
     const problem = checkBody?.(body);
-    if (problem !== undefined) throw violated(problem, form === 'text' ? openAiCodeOf(problem) : undefined);
+    if (problem !== undefined) throw violated(problem, hasOpenAiErrors ? openAiCodeOf(problem) : undefined);
     if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
@@ -248,6 +250,11 @@ function paramsOf(ctx: Served): Record<string, string> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : (value ?? '')]),
   );
+}
+
+function contentOf({ response }: Route, result: unknown): unknown {
+  if (result instanceof WithoutEnvelope) return result.content;
+  return response.kind === 'data' ? success(result) : result;
 }
 
 /** Responds with JSON; what the client already has (its `If-None-Match`) gets a 304 (contract §3). */

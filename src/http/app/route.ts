@@ -30,6 +30,15 @@ export const ROUTE_TAGS = [
   'Administration',
 ] as const;
 
+/** The content of a response without the envelope, of a route whose response has it in its other form. */
+export class WithoutEnvelope {
+  readonly content: unknown;
+
+  constructor(content: unknown) {
+    this.content = content;
+  }
+}
+
 /** The response with status 200. `data` is put into the envelope, `json` is not; the others are described in words. */
 export type RouteResponse =
   | { readonly kind: 'data'; readonly schema: TSchema; readonly example?: unknown }
@@ -63,7 +72,7 @@ export type RouteBody =
       readonly kind: 'raw';
       readonly mimeTypes: readonly string[];
       readonly description: string;
-      /** The fields of a form; absent: its only field is a file. */
+      /** The fields of a form, if the body is one; absent: its only field is a file. */
       readonly form?: TSchema;
       /** The same request as JSON, where the handler takes that too. */
       readonly json?: { readonly schema: TSchema; readonly example: unknown };

@@ -6,6 +6,7 @@ import { newId } from '../../domain/ids.ts';
 import { storedSource } from '../../objects/stores/stored-source.ts';
 import {
   MAX_UPLOAD_BYTES,
+  UPLOAD_KEPT_SECONDS,
   markUploadDeleted,
   recordUpload,
   requireUploadRoom,
@@ -53,7 +54,8 @@ export function requireRoom(http: HttpContext, { headers }: IncomingMessage, acc
   return requireUploadRoom(http.database, accountId, Number(headers['content-length'] ?? 1) || 1, http.now());
 }
 
-type Begin = (
+/** Stores a file under a new id. */
+export type Begin = (
   content: Parameters<HttpContext['store']['put']>[1],
   options: { readonly maxBytes: number; readonly signal?: AbortSignal },
 ) => Promise<StoredFile>;
@@ -73,7 +75,7 @@ export async function storing<Result>(http: HttpContext, work: (begin: Begin) =>
   } catch (error) {
     // If the database became unavailable, it is unknown whether the rows were written: the sweep decides by the rows.
     if (!(error instanceof DatabaseUnavailableError)) {
-      for (const objectKey of keys) await discard(http, objectKey);
+      for (const objectKey of keys) await discardObject(http, objectKey);
     }
     throw error;
   }
@@ -94,7 +96,11 @@ export async function record(
   { mimeType, width, height, durationSeconds }: MediaMetadata,
 ): Promise<StoredUpload> {
   const database = http.accountDatabase(accountId);
-  const upload = await recordUpload(database, { accountId, mimeType, ...stored }, http.now());
+  const upload = await recordUpload(
+    database,
+    { accountId, mimeType, purpose: null, fileName: null, ...stored },
+    { keptSeconds: UPLOAD_KEPT_SECONDS, now: http.now() },
+  );
   return {
     ...upload,
     ...(width === undefined ? {} : { width }),
@@ -115,7 +121,7 @@ export function emptyFile(field: string | undefined) {
 }
 
 /** The sweep removes what cannot be deleted now. */
-async function discard(http: HttpContext, objectKey: string): Promise<void> {
+export async function discardObject(http: HttpContext, objectKey: string): Promise<void> {
   await http.store.delete(objectKey).catch((error: unknown) => {
     http.logger.warn({ err: error }, 'deleting a rejected upload failed; the sweep will retry');
   });

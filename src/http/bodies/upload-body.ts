@@ -47,10 +47,17 @@ const MAX_QUOTED_NAME = 64;
 
 /** The fields that a form has beside its file. */
 export interface FormFields {
-  /** The name of the file's own field. */
-  readonly file: string;
+  /** The name of the file's own field; undefined: any. */
+  readonly file: string | undefined;
   /** @throws {RequestError} */
   take(name: string, value: string): void;
+}
+
+/** What a form says of its file; both undefined: the body is the file itself. */
+export interface SentFile {
+  readonly field: string | undefined;
+  /** The file's name on the client's machine. */
+  readonly name: string | undefined;
 }
 
 /** A form that may have several files. */
@@ -75,7 +82,7 @@ export interface FilesForm {
  */
 export async function receiveUpload<Stored>(
   request: IncomingMessage,
-  store: (file: Readable, signal: AbortSignal) => Promise<Stored>,
+  store: (file: Readable, signal: AbortSignal, sent: SentFile) => Promise<Stored>,
   bounds: UploadBounds = UPLOAD_BOUNDS,
   fields?: FormFields,
 ): Promise<Stored> {
@@ -83,13 +90,15 @@ export async function receiveUpload<Stored>(
   if (fields !== undefined) requireForm(request);
   const parser = isForm(request) ? parserOf(request, fields === undefined ? FORM_LIMITS : FIELD_LIMITS) : undefined;
   return receive(request, bounds, async (body, stop) => {
-    if (parser === undefined) return store(body, stop.signal);
+    if (parser === undefined) return store(body, stop.signal, { field: undefined, name: undefined });
     const form = {
       parser,
       parts: fields === undefined ? 'more than one part' : 'too many parts',
       files: oneFile(fields),
     };
-    const stored = await storeFromForm(form, { body, stop, store: (_, file) => store(file, stop.signal) });
+    const storeSent = (field: string, file: Readable, name: string | undefined): Promise<Stored> =>
+      store(file, stop.signal, { field, name });
+    const stored = await storeFromForm(form, { body, stop, store: storeSent });
     const [first] = stored.map((value) => ({ value }));
     if (first === undefined) throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
     return first.value;
@@ -136,7 +145,7 @@ async function receive<Result>(
     return await read(body, stop);
   } catch (error) {
     drainRejected(request);
-    if (error instanceof ObjectTooLargeError) throw tooLarge(bounds.maxBytes);
+    if (error instanceof ObjectTooLargeError) throw tooLarge(error.maxBytes);
     throw error;
   } finally {
     stopWatching();
@@ -159,7 +168,8 @@ function requireAcceptable({ headers }: IncomingMessage, bounds: UploadBounds): 
   if (Number(headers['content-length'] ?? 0) > bounds.maxBytes + FORM_OVERHEAD_BYTES) throw tooLarge(bounds.maxBytes);
 }
 
-function isForm({ headers }: IncomingMessage): boolean {
+/** Whether the body is a form, and not the file itself. */
+export function isForm({ headers }: IncomingMessage): boolean {
   return /^\s*multipart\/form-data\s*(;|$)/i.test(headers['content-type'] ?? '');
 }
 
@@ -296,7 +306,7 @@ interface ParsedForm {
 function oneFile(fields: FormFields | undefined): FilesForm {
   return {
     admit(name, count) {
-      if (fields !== undefined && name !== fields.file) throw unknownField(name);
+      if (fields?.file !== undefined && name !== fields.file) throw unknownField(name);
       if (count > 0) throw invalidRequest('invalid request: the form has more than one file');
     },
     take(name, value) {
@@ -315,13 +325,13 @@ async function storeFromForm<Stored>(
   }: {
     readonly body: Readable;
     readonly stop: AbortController;
-    readonly store: (name: string, file: Readable) => Promise<Stored>;
+    readonly store: (field: string, file: Readable, name: string | undefined) => Promise<Stored>;
   },
 ): Promise<readonly Stored[]> {
   const storing: Promise<Stored>[] = [];
   const ended = new Promise<void>((resolve, reject) => {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });
-    parser.on('file', (name, file) => {
+    parser.on('file', (name, file, fileName) => {
       file.on('error', () => undefined);
       try {
         files.admit(quoted(name), storing.length);
@@ -330,7 +340,7 @@ async function storeFromForm<Stored>(
         stop.abort(error);
         return;
       }
-      const stored = store(quoted(name), file);
+      const stored = store(quoted(name), file, fileName);
       // A file that cannot be stored ends the reading.
       stored.catch((error: unknown) => stop.abort(error));
       storing.push(stored);
@@ -359,6 +369,7 @@ async function storeFromForm<Stored>(
   return Promise.all(storing);
 }
 
+/** 400: a form has a field that there is not. */
 export function unknownField(name: string | undefined): RequestError {
   const shown = quoted(name);
   return invalidRequest(`additional properties not allowed: ${shown}`, { param: shown, code: 'unknown_parameter' });
@@ -368,7 +379,8 @@ function quoted(name: string | undefined): string {
   return (name ?? '').replace(/\p{Cc}/gu, '').slice(0, MAX_QUOTED_NAME);
 }
 
-function tooLarge(maxBytes: number): RequestError {
+/** 413 for a file. */
+export function tooLarge(maxBytes: number): RequestError {
   const message = `the file is larger than ${maxBytes} bytes`;
   return new RequestError('payload_too_large', message);
 }

@@ -126,7 +126,7 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
         ...Object.fromEntries(
           body.mimeTypes.map((mimeType) => [
             mimeType,
-            body.form === undefined ? rawContent(mimeType) : { schema: parts.schema(body.form) },
+            body.form === undefined || mimeType !== FORM ? rawContent(mimeType) : { schema: parts.schema(body.form) },
           ]),
         ),
         ...(body.json === undefined
@@ -148,8 +148,10 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
   };
 }
 
+const FORM = 'multipart/form-data';
+
 function rawContent(mimeType: string): OpenApiNode {
-  if (mimeType !== 'multipart/form-data') return {};
+  if (mimeType !== FORM) return {};
   const file = { type: 'string', contentMediaType: 'application/octet-stream' };
   return { schema: { type: 'object', required: ['file'], properties: { file }, additionalProperties: false } };
 }
@@ -163,7 +165,7 @@ function goodResponses(route: Route, parts: OpenApiParts, routes: readonly Route
       .filter(Boolean)
       .join(' '),
     headers,
-    content: { ...contentOf(route.response, parts), ...contentOfOther(alsoOk, parts) },
+    content: { ...contentOf(route.response, parts), ...alsoContent(route.response, alsoOk, parts) },
     ...(Object.keys(links).length === 0 ? {} : { links }),
   };
   const isConditional = route.method === 'GET' && route.response.kind !== 'other';
@@ -194,6 +196,13 @@ function contentOf(response: RouteResponse, parts: OpenApiParts): OpenApiNode {
         : { example: isEnveloped ? successOf(response.example) : response.example }),
     },
   };
+}
+
+/** Another form of a success: JSON beside JSON is one of both. */
+function alsoContent(response: RouteResponse, other: OtherResponse | undefined, parts: OpenApiParts): OpenApiNode {
+  if (other?.schema === undefined || response.kind === 'other') return contentOfOther(other, parts);
+  const { 'application/json': json } = contentOf(response, parts) as Record<string, { readonly schema: OpenApiNode }>;
+  return { 'application/json': { ...json, schema: { anyOf: [json?.schema, parts.schema(other.schema)] } } };
 }
 
 function contentOfOther(response: OtherResponse | undefined, parts: OpenApiParts): OpenApiNode {

@@ -3,7 +3,7 @@
  * §3, §7 "Uploads"). No key.
  */
 import { inputObjectId } from '../../objects/urls/own-url.ts';
-import { UploadNotFoundError, readServableUpload } from '../../objects/uploads.ts';
+import { UploadNotFoundError, isFileId, readServableUpload } from '../../objects/uploads.ts';
 import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import { findInputObjects, isPinned } from '../../tasks/record/input-objects.ts';
 import { uploadFileName } from '../../presenters/file.ts';
@@ -59,7 +59,7 @@ type Served = Omit<StoredFile, 'id' | 'isDownload'>;
 async function findServed(http: HttpContext, signedId: string): Promise<Served> {
   const inputId = inputObjectId(signedId);
   if (inputId !== undefined) return findServedInput(http, inputId);
-  if (signedId.startsWith('file_')) {
+  if (isFileId(signedId)) {
     const upload = await readServableUpload(http.database, signedId);
     return { ...upload, key: upload.objectKey, fileName: uploadFileName(upload) };
   }

@@ -4,8 +4,8 @@
  */
 import type { UrlSigner } from './signed-url.ts';
 
-/** `darkroom:out_…` or `darkroom:file_…`, and nothing else: no caller can send it (tasks/record/input-media.ts). */
-const REFERENCE = /^darkroom:((?:out|file)_[0-9A-HJKMNP-TV-Z]{26})$/;
+/** `darkroom:out_…`, `darkroom:file_…` or `darkroom:file-…`, and nothing else: no caller can send it (tasks/record/input-media.ts). */
+const REFERENCE = /^darkroom:((?:out_|file[_-])[0-9A-HJKMNP-TV-Z]{26})$/;
 
 const INPUT_PREFIX = 'input-';
 

@@ -89,7 +89,7 @@ export class ExpiredUrlError extends DarkroomError {
   }
 
   override get publicMessage(): string {
-    const path = this.outputId.startsWith('file_') ? 'GET /v1/files/<id>' : 'GET /v1/tasks/<id>';
+    const path = /^file[_-]/.test(this.outputId) ? 'GET /v1/files/<id>' : 'GET /v1/tasks/<id>';
     return `${this.message}; ${path} gives a fresh one`;
   }
 }

@@ -18,6 +18,9 @@ import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
+import type { ManyOutcome } from './accept-many.ts';
+import { createMany } from './create-many.ts';
+import type { CreateItem, TakeMany } from './create-many.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
@@ -73,6 +76,18 @@ export interface TaskCreator {
     large?: LargeBody,
     waiter?: string,
   ): Promise<Acceptance>;
+  /**
+   * Creates several tasks in one transaction (create-many.ts).
+   *
+   * @param nextTurn awaited between items.
+   * @returns the outcome of each, in their order.
+   */
+  createMany(
+    caller: Caller,
+    items: readonly CreateItem[],
+    take: TakeMany,
+    nextTurn: () => Promise<void>,
+  ): Promise<readonly ManyOutcome[]>;
 }
 
 /** The account's budget of creating requests (limits/rate-limiter.ts). */
@@ -84,11 +99,26 @@ export interface CreateBudget {
 
 export function createTaskCreator(dependencies: CreateDependencies): TaskCreator {
   const { database, catalogue, installationId, parseBody } = dependencies;
-  const acceptor = createAcceptor(
-    dependencies.accountDatabase ?? (() => database),
-    dependencies.mayClaim ?? (() => false),
-  );
+  const databaseOf = dependencies.accountDatabase ?? (() => database);
+  const mayClaim = dependencies.mayClaim ?? (() => false);
+  const acceptor = createAcceptor(databaseOf, mayClaim);
   return {
+    createMany: (caller, items, take, nextTurn) =>
+      createMany(
+        {
+          databaseOf,
+          mayClaim,
+          validate: async (of, { body, idempotencyKey }, facts) => ({
+            ...(await validateRequest(of, body, idempotencyKey, facts, undefined)),
+            waiter: undefined,
+          }),
+        },
+        caller,
+        items,
+        take,
+        nextTurn,
+      ),
+
     async create(caller, body, idempotencyKey, budget, large, waiter) {
       const facts = large?.facts ?? factsOf(body);
       const print = facts.fingerprint;

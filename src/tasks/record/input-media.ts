@@ -11,6 +11,7 @@ import type { EgressPolicy } from '../../egress/policy.ts';
 import { ownObjectId, referenceTo, referencedId } from '../../objects/urls/own-url.ts';
 import { ExpiredUrlError, InvalidUrlError } from '../../objects/urls/signed-url.ts';
 import type { UrlSigner } from '../../objects/urls/signed-url.ts';
+import { isFileId } from '../../objects/uploads.ts';
 import { findInputObjects } from './input-objects.ts';
 import { violation } from '@darkroom/api/facts/violation';
 import type { Violation } from '@darkroom/api/facts/violation';
@@ -178,7 +179,7 @@ function classifyAddress(
 }
 
 function expiredProblem(id: string): string {
-  return `expired: read the ${id.startsWith('file_') ? 'file' : 'task'} again for a fresh URL`;
+  return `expired: read the ${isFileId(id) ? 'file' : 'task'} again for a fresh URL`;
 }
 
 function mediaViolation({ path }: MediaField, keyword: string, problem: string): Violation {

@@ -3,7 +3,7 @@
  * bytes are kept that long, whatever becomes of the upload or the output itself (contract §7 "Uploads").
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import { findUploads } from '../../objects/uploads.ts';
+import { findUploads, isFileId } from '../../objects/uploads.ts';
 import { findOutputObjects } from '../../objects/outputs/output-objects.ts';
 
 /** An object by the id of the upload or output that it belongs to. */
@@ -19,13 +19,13 @@ export interface InputObject {
   readonly isGone: boolean;
 }
 
-/** Objects by their ids, `file_…` and `out_…`; unknown ids are missing. Queries only the kinds that are among them. */
+/** Objects by their ids, `file_…`, `file-…` and `out_…`; unknown ids are missing. Queries only the kinds that are among them. */
 export async function findInputObjects(
   database: Queryable,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, InputObject>> {
   const unique = [...new Set(ids)];
-  const uploads = unique.filter((id) => id.startsWith('file_'));
+  const uploads = unique.filter(isFileId);
   const outputs = unique.filter((id) => id.startsWith('out_'));
   const found = [...(await findUploads(database, uploads)), ...(await findOutputObjects(database, outputs))];
   return new Map(found.map((object) => [object.id, object]));

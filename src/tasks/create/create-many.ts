@@ -1,0 +1,143 @@
+/**
+ * The use case behind `POST /tasks:batch`: many creates in one request (contract §2.7). Each item is answered as if it
+ * had come alone and after those before it; all that are accepted are accepted by one transaction.
+ */
+import type { Caller } from '../../accounts/authenticate.ts';
+import type { Database } from '../../database/database.ts';
+import { DarkroomError, factsOf as kindFactsOf } from '../../domain/darkroom-error.ts';
+import { RateLimitedError } from '../../limits/rate-limiter.ts';
+import { factsOf } from '../record/body-facts.ts';
+import type { BodyFacts } from '../record/body-facts.ts';
+import type { Fingerprint } from '../record/fingerprint.ts';
+import { acceptMany, findReplays } from './accept-many.ts';
+import type { ManyOutcome } from './accept-many.ts';
+import { IdempotencyMismatchError } from './accept.ts';
+import type { NewTask } from './accept.ts';
+
+/** One create of several: its body, without the key. */
+export interface CreateItem {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string | undefined;
+  /** Why it is rejected, if that is known already. */
+  readonly problem?: DarkroomError | undefined;
+}
+
+/** Takes tokens for new tasks. @returns 0, or the seconds to wait because there are too few. */
+export type TakeMany = (tasks: number) => Promise<number>;
+
+interface Dependencies {
+  /** The database for one account. */
+  readonly databaseOf: (accountId: string) => Database;
+  readonly mayClaim: () => boolean;
+  /** Every check of a create that does not depend on the account's state. @throws {DarkroomError} */
+  readonly validate: (caller: Caller, item: CreateItem, facts: BodyFacts) => Promise<NewTask>;
+}
+
+/** An item as far as it is known, until it has its outcome. */
+interface OpenItem extends CreateItem {
+  readonly facts: BodyFacts;
+}
+
+/**
+ * @param nextTurn awaited between items: a thousand of them are much work.
+ * @returns the outcome of each item, in their order.
+ * @throws {RateLimitedError} nothing was created; the whole request may be repeated.
+ */
+export async function createMany(
+  { databaseOf, mayClaim, validate }: Dependencies,
+  caller: Caller,
+  items: readonly CreateItem[],
+  take: TakeMany,
+  nextTurn: () => Promise<void>,
+): Promise<readonly ManyOutcome[]> {
+  const { accountId } = caller;
+  const database = databaseOf(accountId);
+  const open: OpenItem[] = [];
+  for (const item of items) {
+    await nextTurn();
+    open.push({ ...item, facts: factsOf(item.body) });
+  }
+  const firstOf = firstWithKey(open);
+  // Contract §2: the key is looked up before the limit and before all checks.
+  const replays = await findReplays(database, accountId, fingerprintsOf(firstOf));
+  const isKnown = ({ idempotencyKey }: OpenItem): boolean =>
+    idempotencyKey !== undefined && replays.has(idempotencyKey);
+  const isRepeated = (item: OpenItem): boolean =>
+    item.idempotencyKey !== undefined && firstOf.get(item.idempotencyKey) !== item;
+  const fresh = open.filter((item) => !isKnown(item) && !isRepeated(item));
+  const waitSeconds = fresh.length === 0 ? 0 : await take(fresh.length);
+  if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
+
+  const outcomes = new Map<OpenItem, ManyOutcome>();
+  const tasks: { readonly item: OpenItem; readonly task: NewTask }[] = [];
+  for (const item of fresh) {
+    await nextTurn();
+    try {
+      if (item.problem !== undefined) throw item.problem;
+      tasks.push({ item, task: await validate(caller, item, item.facts) });
+    } catch (error) {
+      outcomes.set(item, rejectionOf(error));
+    }
+  }
+  const accepted = await acceptAll(database, accountId, tasks, mayClaim());
+  for (const [index, { item }] of tasks.entries()) {
+    const outcome = accepted[index];
+    if (outcome !== undefined) outcomes.set(item, outcome);
+  }
+  return open.map((item) => outcomeOf(item, { outcomes, replays, firstOf }));
+}
+
+function acceptAll(
+  database: Database,
+  accountId: string,
+  tasks: readonly { readonly task: NewTask }[],
+  mayClaim: boolean,
+): Promise<readonly ManyOutcome[]> {
+  if (tasks.length === 0) return Promise.resolve([]);
+  return acceptMany(
+    database,
+    accountId,
+    tasks.map(({ task }) => task),
+    mayClaim,
+  );
+}
+
+/** What is wrong with one item. @throws what is wrong with the service: then no item is answered. */
+function rejectionOf(error: unknown): DarkroomError {
+  if (error instanceof DarkroomError && kindFactsOf(error.kind).status < 500) return error;
+  throw error;
+}
+
+/** The first item of each key. */
+function firstWithKey(items: readonly OpenItem[]): ReadonlyMap<string, OpenItem> {
+  const firstOf = new Map<string, OpenItem>();
+  for (const item of items) {
+    const { idempotencyKey } = item;
+    if (idempotencyKey !== undefined && !firstOf.has(idempotencyKey)) firstOf.set(idempotencyKey, item);
+  }
+  return firstOf;
+}
+
+function fingerprintsOf(items: ReadonlyMap<string, OpenItem>): ReadonlyMap<string, Fingerprint> {
+  return new Map([...items].map(([key, { facts }]) => [key, facts.fingerprint]));
+}
+
+function outcomeOf(
+  item: OpenItem,
+  known: {
+    readonly outcomes: ReadonlyMap<OpenItem, ManyOutcome>;
+    readonly replays: ReadonlyMap<string, ManyOutcome>;
+    readonly firstOf: ReadonlyMap<string, OpenItem>;
+  },
+): ManyOutcome {
+  const { idempotencyKey: key, facts } = item;
+  const own = known.outcomes.get(item);
+  if (own !== undefined) return own;
+  const first = key === undefined ? undefined : known.firstOf.get(key);
+  if (key === undefined || first === undefined) throw new Error('an item without an outcome');
+  // A key that occurs twice names one task, as in two requests.
+  if (!first.facts.fingerprint.hash.equals(facts.fingerprint.hash)) return new IdempotencyMismatchError();
+  const outcome = known.replays.get(key) ?? known.outcomes.get(first);
+  if (outcome === undefined) throw new Error('a key without an outcome');
+  return outcome instanceof DarkroomError ? outcome : { taskId: outcome.taskId, isReplay: true };
+}
