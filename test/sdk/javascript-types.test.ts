@@ -21,9 +21,21 @@ import type {
 } from '@darkroom/sdk';
 import { packageFile } from '../../src/config/package-root.ts';
 import { JAVASCRIPT_TYPES, javascriptTypes } from './javascript-types.ts';
+import { NAMED_SCHEMAS } from './named-schemas.ts';
 
 it('are generated from the current schemas: npm run ts -- test/sdk/render-javascript-types.ts', async () => {
   assert.equal(readFileSync(packageFile(JAVASCRIPT_TYPES), 'utf8'), await javascriptTypes());
+});
+
+it('have every field of the schemas', () => {
+  const text = readFileSync(packageFile(JAVASCRIPT_TYPES), 'utf8');
+  for (const [name, schema] of Object.entries(NAMED_SCHEMAS)) {
+    const fields = 'properties' in schema ? Object.keys(schema.properties as object) : [];
+    const [, block = ''] =
+      new RegExp(`^export (?:interface|type) ${name} ([\\s\\S]*?)^(?:\\}|export)`, 'm').exec(text) ?? [];
+    const found = [...block.matchAll(/^ {2}(\w+)\??:/gm)].map(([, field = '']) => field);
+    assert.deepEqual(found, fields, name);
+  }
 });
 
 it('accept what the types of the API accept', () => {
@@ -36,7 +48,7 @@ it('accept what the types of the API accept', () => {
     event: (value: WireEvent): TaskEvent => value,
     estimate: (value: WireEstimate): Estimate => value,
     file: (value: WireFile): UploadedFile => value,
-    model: (value: WireModelDetail): Pick<ModelDetail, 'id' | 'modality' | 'routes'> => value,
+    model: (value: WireModelDetail): Pick<ModelDetail, 'id' | 'modality' | 'input_schema'> => value,
     request: (value: TaskRequest): CreateTaskBody => value,
   };
   assert.equal(Object.keys(same).length, 8);

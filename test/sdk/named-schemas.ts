@@ -11,10 +11,15 @@ import { EventSchema, EventsSchema } from '@darkroom/api/tasks/event';
 import { FileSchema } from '@darkroom/api/tasks/file';
 import { ModelDetailSchema, ModelListSchema, ModelSchema } from '@darkroom/api/tasks/model';
 import { OutputSchema, TaskSchema } from '@darkroom/api/tasks/task';
+import { PricingSchema } from '@darkroom/api/tasks/pricing';
+import { TextPricingSchema } from '@darkroom/api/tasks/text-pricing';
 import { TaskListSchema } from '@darkroom/api/tasks/task-list';
 import { ViolationSchema } from '@darkroom/api/tasks/violation';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Keywords whose value has schemas by the names of fields. */
+const OF_SCHEMAS: ReadonlySet<string> = new Set(['properties', 'patternProperties']);
 
 const ERROR_CODES = [...new Set(Object.values(ERROR_KINDS).map(({ errorCode }) => errorCode))];
 
@@ -27,12 +32,14 @@ export const NAMED_SCHEMAS: Readonly<Record<string, object>> = {
   ModelDetail: ModelDetailSchema,
   ModelList: ModelListSchema,
   Output: OutputSchema,
+  Pricing: PricingSchema,
   Task: TaskSchema,
   TaskEvent: EventSchema,
   TaskEvents: EventsSchema,
   TaskPage: TaskListSchema,
   TaskRequest: CreateTaskSchema,
   TaskStatus: { type: 'string', enum: TASK_STATUSES, description: 'The status of a task.' },
+  TextPricing: TextPricingSchema,
   UploadedFile: FileSchema,
   Violation: ViolationSchema,
 };
@@ -40,14 +47,16 @@ export const NAMED_SCHEMAS: Readonly<Record<string, object>> = {
 /** A schema with all of them as definitions, each of which refers to the others. */
 export function namedSchemas(transform: (schema: JsonSchema) => JsonSchema = (schema) => schema): JsonSchema {
   const names = new Map<unknown, string>(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [schema, name]));
-  const copy = (node: unknown, isTop: boolean): unknown => {
+  const membersOf = (node: object): JsonSchema =>
+    Object.fromEntries(Object.entries(node).map(([name, value]) => [name, copy(value, OF_SCHEMAS.has(name))]));
+  /** @param isMap whether its members are schemas by the names of fields, and no keywords. */
+  const copy = (node: unknown, isMap = false): unknown => {
     if (typeof node !== 'object' || node === null) return node;
-    if (Array.isArray(node)) return node.map((member) => copy(member, false));
+    if (Array.isArray(node)) return node.map((member) => copy(member));
+    if (isMap) return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, copy(value)]));
     const name = names.get(node);
-    if (name !== undefined && !isTop) return { $ref: `#/$defs/${name}` };
-    const members = Object.entries(node).map(([keyword, value]) => [keyword, copy(value, false)]);
-    return transform(Object.fromEntries(members) as JsonSchema);
+    return name === undefined ? transform(membersOf(node)) : { $ref: `#/$defs/${name}` };
   };
-  const definitions = Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, copy(schema, true)]);
+  const definitions = Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, transform(membersOf(schema))]);
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', $defs: Object.fromEntries(definitions) };
 }

@@ -44,6 +44,8 @@ const EARLY_PAUSE_MS = 1_000;
 const WAIT_RETRIES = 20;
 
 export class Darkroom {
+  /** The URL of the API, which ends in `/v1`. */
+  readonly baseUrl: string;
   readonly models: Models;
   readonly files: Files;
   readonly webhooks: Webhooks = webhooks;
@@ -52,8 +54,9 @@ export class Darkroom {
   /** @throws {TypeError} the base URL or a setting is not usable. */
   constructor({ baseUrl, apiKey, timeoutMs, maxRetries, fetch: send }: DarkroomOptions) {
     if (apiKey === undefined || apiKey === '') throw new TypeError('apiKey is missing: pass an API key of the service');
+    this.baseUrl = apiUrlOf(baseUrl);
     this.#requester = new Requester({
-      baseUrl: apiUrlOf(baseUrl),
+      baseUrl: this.baseUrl,
       apiKey,
       timeoutMs: requireCount('timeoutMs', timeoutMs ?? TIMEOUT_MS, 1),
       maxRetries: requireCount('maxRetries', maxRetries ?? MAX_RETRIES, 0),

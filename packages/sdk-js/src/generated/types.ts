@@ -238,156 +238,7 @@ export interface Model {
    * The values that `route` accepts. A text model has no routes.
    */
   routes: string[];
-  pricing:
-    | {
-        /**
-         * The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price). `token`, `credit` and `input_second` (a second of the audio and video in the input) count what the work used, and `hold` is the most that a task can be charged for.
-         */
-        unit: 'image' | 'second' | 'character' | 'task' | 'token' | 'credit' | 'input_second';
-        /**
-         * The price of one unit in decimal USD, unless `by` has another price.
-         */
-        usd: string;
-        /**
-         * The price of one unit in decimal USD, by the value of one field, or by those of two.
-         */
-        by?: {
-          /**
-           * A field of the input.
-           */
-          field?: string;
-          /**
-           * Two fields instead of `field`. The keys of `usd` are both values: `"high/1024x1024"`.
-           *
-           * @minItems 2
-           * @maxItems 2
-           */
-          fields?: string[];
-          /**
-           * The values of `fields` that apply if they are absent.
-           *
-           * @minItems 2
-           * @maxItems 2
-           */
-          default?: string[];
-          usd: {
-            [k: string]: string;
-          };
-        };
-        /**
-         * The most tokens, credits or seconds of one output: a number, or a field with it. It is multiplied by `count` and `duration`, and it is what is held.
-         */
-        hold?: {
-          /**
-           * The quantity itself.
-           */
-          quantity?: number;
-          /**
-           * A field of the input.
-           */
-          field?: string;
-          /**
-           * The value that applies if the field is absent.
-           */
-          default?: number;
-        };
-        /**
-         * The tokens, credits or seconds of one output that are charged if the provider reports no usage. Absent: those that were held.
-         */
-        unreported?: number;
-        /**
-         * The lowest price of a task with outputs, in decimal USD.
-         */
-        minimum?: string;
-        /**
-         * The price of a task is rounded up to a multiple of `step`. Absent: to a millionth of a USD.
-         */
-        rounding?: {
-          mode: 'up';
-          /**
-           * Decimal USD, above 0.
-           */
-          step: string;
-        };
-        /**
-         * The field with the number of outputs. Absent: one output.
-         */
-        count?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-          /**
-           * The value that applies if the field is absent.
-           */
-          default?: number;
-        };
-        /**
-         * The field with the number of seconds: an integer, or a string such as `"6"`.
-         */
-        duration?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-          /**
-           * The value that applies if the field is absent.
-           */
-          default?: number;
-        };
-        /**
-         * The field with the text whose characters (Unicode code points) are counted.
-         */
-        text?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-        };
-        /**
-         * Factors of the price. A factor applies if `field`, or `default` if the field is absent, equals `value`. All factors that apply are multiplied.
-         *
-         * @maxItems 20
-         */
-        factors?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-          value: string | boolean | number;
-          /**
-           * A decimal number.
-           */
-          factor: string;
-          default?: string | boolean | number;
-        }[];
-        /**
-         * The cost of a task that is cancelled while it is `handling` although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). It never exceeds the held amount.
-         */
-        lateCancel?: 'billed' | 'full' | 'free';
-      }
-    | {
-        /**
-         * Tokens are counted.
-         */
-        unit: 'token';
-        /**
-         * Decimal USD per million tokens.
-         */
-        inputUsd: string;
-        /**
-         * Decimal USD per million tokens.
-         */
-        cachedInputUsd?: string;
-        /**
-         * Decimal USD per million tokens.
-         */
-        outputUsd: string;
-        /**
-         * Decimal USD per million tokens.
-         */
-        reasoningUsd?: string;
-      };
+  pricing: Pricing | TextPricing;
   /**
    * Properties of a text model. Absent for other models.
    */
@@ -432,6 +283,160 @@ export interface Model {
   replacement: string | null;
 }
 
+export interface Pricing {
+  /**
+   * The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price). `token`, `credit` and `input_second` (a second of the audio and video in the input) count what the work used, and `hold` is the most that a task can be charged for.
+   */
+  unit: 'image' | 'second' | 'character' | 'task' | 'token' | 'credit' | 'input_second';
+  /**
+   * The price of one unit in decimal USD, unless `by` has another price.
+   */
+  usd: string;
+  /**
+   * The price of one unit in decimal USD, by the value of one field, or by those of two.
+   */
+  by?: {
+    /**
+     * A field of the input.
+     */
+    field?: string;
+    /**
+     * Two fields instead of `field`. The keys of `usd` are both values: `"high/1024x1024"`.
+     *
+     * @minItems 2
+     * @maxItems 2
+     */
+    fields?: string[];
+    /**
+     * The values of `fields` that apply if they are absent.
+     *
+     * @minItems 2
+     * @maxItems 2
+     */
+    default?: string[];
+    usd: {
+      [k: string]: string;
+    };
+  };
+  /**
+   * The most tokens, credits or seconds of one output: a number, or a field with it. It is multiplied by `count` and `duration`, and it is what is held.
+   */
+  hold?: {
+    /**
+     * The quantity itself.
+     */
+    quantity?: number;
+    /**
+     * A field of the input.
+     */
+    field?: string;
+    /**
+     * The value that applies if the field is absent.
+     */
+    default?: number;
+  };
+  /**
+   * The tokens, credits or seconds of one output that are charged if the provider reports no usage. Absent: those that were held.
+   */
+  unreported?: number;
+  /**
+   * The lowest price of a task with outputs, in decimal USD.
+   */
+  minimum?: string;
+  /**
+   * The price of a task is rounded up to a multiple of `step`. Absent: to a millionth of a USD.
+   */
+  rounding?: {
+    mode: 'up';
+    /**
+     * Decimal USD, above 0.
+     */
+    step: string;
+  };
+  /**
+   * The field with the number of outputs. Absent: one output.
+   */
+  count?: {
+    /**
+     * A field of the input.
+     */
+    field: string;
+    /**
+     * The value that applies if the field is absent.
+     */
+    default?: number;
+  };
+  /**
+   * The field with the number of seconds: an integer, or a string such as `"6"`.
+   */
+  duration?: {
+    /**
+     * A field of the input.
+     */
+    field: string;
+    /**
+     * The value that applies if the field is absent.
+     */
+    default?: number;
+  };
+  /**
+   * The field with the text whose characters (Unicode code points) are counted.
+   */
+  text?: {
+    /**
+     * A field of the input.
+     */
+    field: string;
+  };
+  /**
+   * Factors of the price. A factor applies if `field`, or `default` if the field is absent, equals `value`. All factors that apply are multiplied.
+   *
+   * @maxItems 20
+   */
+  factors?: {
+    /**
+     * A field of the input.
+     */
+    field: string;
+    value: string | boolean | number;
+    /**
+     * A decimal number.
+     */
+    factor: string;
+    default?: string | boolean | number;
+  }[];
+  /**
+   * The cost of a task that is cancelled while it is `handling` although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). It never exceeds the held amount.
+   */
+  lateCancel?: 'billed' | 'full' | 'free';
+}
+
+/**
+ * Decimal USD per million tokens of each kind.
+ */
+export interface TextPricing {
+  /**
+   * Tokens are counted.
+   */
+  unit: 'token';
+  /**
+   * Decimal USD per million tokens.
+   */
+  inputUsd: string;
+  /**
+   * Decimal USD per million tokens.
+   */
+  cachedInputUsd?: string;
+  /**
+   * Decimal USD per million tokens.
+   */
+  outputUsd: string;
+  /**
+   * Decimal USD per million tokens.
+   */
+  reasoningUsd?: string;
+}
+
 export interface ModelDetail {
   /**
    * The name to send as `model`.
@@ -457,156 +462,7 @@ export interface ModelDetail {
    * The values that `route` accepts. A text model has no routes.
    */
   routes: string[];
-  pricing:
-    | {
-        /**
-         * The unit that is counted: images, seconds of video or audio, characters of a text, or nothing (a flat price). `token`, `credit` and `input_second` (a second of the audio and video in the input) count what the work used, and `hold` is the most that a task can be charged for.
-         */
-        unit: 'image' | 'second' | 'character' | 'task' | 'token' | 'credit' | 'input_second';
-        /**
-         * The price of one unit in decimal USD, unless `by` has another price.
-         */
-        usd: string;
-        /**
-         * The price of one unit in decimal USD, by the value of one field, or by those of two.
-         */
-        by?: {
-          /**
-           * A field of the input.
-           */
-          field?: string;
-          /**
-           * Two fields instead of `field`. The keys of `usd` are both values: `"high/1024x1024"`.
-           *
-           * @minItems 2
-           * @maxItems 2
-           */
-          fields?: string[];
-          /**
-           * The values of `fields` that apply if they are absent.
-           *
-           * @minItems 2
-           * @maxItems 2
-           */
-          default?: string[];
-          usd: {
-            [k: string]: string;
-          };
-        };
-        /**
-         * The most tokens, credits or seconds of one output: a number, or a field with it. It is multiplied by `count` and `duration`, and it is what is held.
-         */
-        hold?: {
-          /**
-           * The quantity itself.
-           */
-          quantity?: number;
-          /**
-           * A field of the input.
-           */
-          field?: string;
-          /**
-           * The value that applies if the field is absent.
-           */
-          default?: number;
-        };
-        /**
-         * The tokens, credits or seconds of one output that are charged if the provider reports no usage. Absent: those that were held.
-         */
-        unreported?: number;
-        /**
-         * The lowest price of a task with outputs, in decimal USD.
-         */
-        minimum?: string;
-        /**
-         * The price of a task is rounded up to a multiple of `step`. Absent: to a millionth of a USD.
-         */
-        rounding?: {
-          mode: 'up';
-          /**
-           * Decimal USD, above 0.
-           */
-          step: string;
-        };
-        /**
-         * The field with the number of outputs. Absent: one output.
-         */
-        count?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-          /**
-           * The value that applies if the field is absent.
-           */
-          default?: number;
-        };
-        /**
-         * The field with the number of seconds: an integer, or a string such as `"6"`.
-         */
-        duration?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-          /**
-           * The value that applies if the field is absent.
-           */
-          default?: number;
-        };
-        /**
-         * The field with the text whose characters (Unicode code points) are counted.
-         */
-        text?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-        };
-        /**
-         * Factors of the price. A factor applies if `field`, or `default` if the field is absent, equals `value`. All factors that apply are multiplied.
-         *
-         * @maxItems 20
-         */
-        factors?: {
-          /**
-           * A field of the input.
-           */
-          field: string;
-          value: string | boolean | number;
-          /**
-           * A decimal number.
-           */
-          factor: string;
-          default?: string | boolean | number;
-        }[];
-        /**
-         * The cost of a task that is cancelled while it is `handling` although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). It never exceeds the held amount.
-         */
-        lateCancel?: 'billed' | 'full' | 'free';
-      }
-    | {
-        /**
-         * Tokens are counted.
-         */
-        unit: 'token';
-        /**
-         * Decimal USD per million tokens.
-         */
-        inputUsd: string;
-        /**
-         * Decimal USD per million tokens.
-         */
-        cachedInputUsd?: string;
-        /**
-         * Decimal USD per million tokens.
-         */
-        outputUsd: string;
-        /**
-         * Decimal USD per million tokens.
-         */
-        reasoningUsd?: string;
-      };
+  pricing: Pricing | TextPricing;
   /**
    * Properties of a text model. Absent for other models.
    */
@@ -655,6 +511,12 @@ export interface ModelDetail {
   input_schema: {
     [k: string]: unknown;
   };
+  /**
+   * Examples of inputs that the model accepts.
+   */
+  examples: {
+    [k: string]: unknown;
+  }[];
 }
 
 export interface ModelList {
