@@ -1,1 +1,3 @@
-export {};
+/** The door of the provider. */
+export { createDarkroom } from './provider.ts';
+export type { DarkroomProvider } from './provider.ts';
