@@ -19,6 +19,7 @@ import sharp from 'sharp';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import { packageFile } from '../../src/config/package-root.ts';
 import { snippetsOf } from '../sdk/snippets.ts';
+import { taskCode } from '@darkroom/dashboard/request-code';
 import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -142,6 +143,12 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
         receiver.kill();
       }
     });
+  });
+
+  it("runs the code of the dashboard's pages", async () => {
+    const input = { prompt: 'a lake, "NORTH" and \'SOUTH\'', aspect_ratio: '16:9' };
+    const { javascriptSdk = '' } = taskCode(`${darkroom.url}/v1`, { model: 'darkroom/scene', input, storage: 'temp' });
+    assert.match(await project.runFile(process.execPath, 'copied.mjs', javascriptSdk), /^http.*\/media\/.*\n$/);
   });
 
   describe('its client', () => {
