@@ -74,10 +74,22 @@ export async function pythonModels(): Promise<string> {
   }
 }
 
+/** Keywords that a client does not check. */
+const BOUNDS: ReadonlySet<string> = new Set([
+  'examples',
+  'maxItems',
+  'maxLength',
+  'maxProperties',
+  'maximum',
+  'minItems',
+  'minLength',
+  'minimum',
+  'pattern',
+]);
+
 /** Responses may gain fields and values (contract §0.3): what a client accepts is less than what a schema promises. */
 function open(schema: JsonSchema): JsonSchema {
-  const { pattern, minLength, maxLength, minimum, maximum, minItems, maxItems, maxProperties, examples, ...rest } =
-    schema;
+  const rest = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !BOUNDS.has(keyword))) as JsonSchema;
   const { enum: values, additionalProperties, patternProperties, ...others } = rest;
   // Whatever the names of members match, they are texts.
   const [ofMembers] = Object.values((patternProperties ?? {}) as JsonSchema);

@@ -12,7 +12,11 @@ import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
+import { Webhook } from 'standardwebhooks';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
+import { broken, ok, rejected, silent, startService } from '@darkroom/testing/answering-service';
+import type { Answer, Service } from '@darkroom/testing/answering-service';
+import { taskCode } from '@darkroom/dashboard/request-code';
 import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { packageFile } from '../../src/config/package-root.ts';
 import { snippetsOf } from '../sdk/snippets.ts';
@@ -28,6 +32,7 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { EmptyProject, titleOf } from './empty-project.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
+import { faultProgram } from './sdk-python-faults.ts';
 
 const run = promisify(execFile);
 const snippets = snippetsOf('docs/guides/sdk-python.md').filter(({ language }) => language === 'python');
@@ -99,6 +104,32 @@ def say(task):
 outputs = client.run("darkroom/motion", {"prompt": "a boat on the sea", "duration": 3}, on_update=say)
 print(outputs[0].type, len(client.list().tasks), flush=True)
 `;
+
+const TASK_ID = 'tk-svc-00000000000000000000000000';
+const TASK = {
+  taskId: TASK_ID,
+  model: 'a',
+  status: 'success',
+  created: 1,
+  started: 1,
+  completed: 1,
+  storage: 'temp',
+  keyId: 'a',
+  billing: { currency: 'USD', held: '0', captured: '0', released: '0' },
+};
+
+function events(...seqs: readonly number[]): Answer {
+  return (_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    for (const seq of seqs) response.write(`id: ${seq}\ndata: ${JSON.stringify(eventOf(seq))}\n\n`);
+    response.end();
+  };
+}
+
+/** The fourth is the last. */
+function eventOf(seq: number): object {
+  return { seq, at: 1, type: seq === 4 ? 'settled' : 'produced', detail: {} };
+}
 
 describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 900_000 }, () => {
   let tools: string;
@@ -192,6 +223,12 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
     });
   });
 
+  it("runs the code of the dashboard's pages", async () => {
+    const input = { prompt: 'a lake, "NORTH" and \'SOUTH\'', aspect_ratio: '16:9' };
+    const { pythonSdk = '' } = taskCode(`${darkroom.url}/v1`, { model: 'darkroom/scene', input, storage: 'temp' });
+    assert.match(await project.runFile(python, 'copied.py', pythonSdk), /^http.*\/media\/.*\n$/);
+  });
+
   for (const client of ['Darkroom', 'AsyncDarkroom']) {
     it(`does and reports with ${client} what the API does and reports`, async () => {
       const program = SESSION.replaceAll('CLIENT', client).replaceAll('"KEY"', `"KEY_${client}"`);
@@ -224,6 +261,117 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
       assert.equal(events.at(-1)?.[1], 'settled');
     });
   }
+
+  for (const client of ['Darkroom', 'AsyncDarkroom']) {
+    /** @returns what the program printed, as JSON. */
+    const printedAt = async (service: Service, body: string): Promise<unknown> => {
+      const program = `import os\nos.environ["SERVICE_URL"] = "${service.url}"\n${faultProgram(client, body)}`;
+      return JSON.parse(await project.runFile(python, `faults_${client}.py`, program));
+    };
+
+    describe(`${client}, on a bad day of the service`, () => {
+      it('sends a request again with the same idempotency key, not before the time that it is given', async () => {
+        await using service = await startService(
+          broken,
+          rejected(503, 'SERVICE_UNAVAILABLE'),
+          rejected(500, 'INTERNAL_ERROR'),
+          rejected(408, 'INVALID_REQUEST'),
+          rejected(429, 'RATE_LIMITED', { 'Retry-After': '2' }),
+          ok({ taskId: TASK_ID }),
+        );
+        const body = `submitted = await result(client().submit("a", {"prompt": "b"}))
+          print(json.dumps([submitted.task_id, submitted.idempotency_key]))`;
+        const begunAt = performance.now();
+        const [taskId, key] = (await printedAt(service, body)) as [string, string];
+
+        assert.equal(taskId, TASK_ID);
+        assert.ok(performance.now() - begunAt >= 2_000);
+        assert.deepEqual(
+          service.received.map(({ headers, body: sent }) => [headers['idempotency-key'], JSON.parse(sent)]),
+          Array.from({ length: 6 }, () => [key, { model: 'a', input: { prompt: 'b' } }]),
+        );
+      });
+
+      it('reports what cannot succeed later at once, and the rest when its retries are used up', async () => {
+        await using wrong = await startService(rejected(400, 'INVALID_REQUEST'));
+        await using busy = await startService(rejected(429, 'RATE_LIMITED', { 'Retry-After': '3600' }));
+        await using away = await startService(broken);
+        await using mute = await startService(silent);
+        const read = (changes: string): string =>
+          `print(json.dumps(await error_of(lambda: client(${changes}).get("a"))))`;
+
+        assert.equal(await printedAt(wrong, read('')), 'InvalidRequestError');
+        assert.equal(await printedAt(busy, read('')), 'RateLimitError');
+        assert.equal(await printedAt(away, read('max_retries=1')), 'ConnectionError');
+        assert.equal(await printedAt(mute, read('max_retries=1, timeout=0.2')), 'TimeoutError');
+        const counts = [wrong, busy, away, mute].map(({ received }) => received.length);
+        assert.deepEqual(counts, [1, 1, 2, 2]);
+      });
+
+      it('resumes a stream of events after the last one, and repeats none', async () => {
+        await using service = await startService(
+          events(1, 2),
+          ok({ events: [] }),
+          broken,
+          events(2, 3),
+          ok({ events: [eventOf(4)] }),
+        );
+        const body = `print(json.dumps(await seqs_of(client().subscribe("${TASK_ID}"))))`;
+        assert.deepEqual(await printedAt(service, body), [1, 2, 3, 4]);
+        const resumed = service.received.map(({ headers }) => headers['last-event-id']);
+        assert.deepEqual(resumed, [undefined, undefined, '2', '2', undefined]);
+      });
+
+      it('accepts fields and values that are newer than it', async () => {
+        await using service = await startService(ok({ ...TASK, status: 'paused', colour: 'red' }));
+        const body = `print(json.dumps((await result(client().get("a"))).status))`;
+        assert.equal(await printedAt(service, body), 'paused');
+      });
+    });
+  }
+
+  it('rejects deliveries that are altered, old or incomplete', async () => {
+    const secret = 'a secret of at least 16 characters';
+    const whsec = `whsec_${Buffer.from(secret).toString('base64')}`;
+    const body = JSON.stringify({ ...TASK, metadata: { a: 'grün ✓' } });
+    const signed = (at: Date): Record<string, string> => ({
+      'Webhook-Id': 'msg_1',
+      'Webhook-Timestamp': String(Math.floor(at.getTime() / 1000)),
+      'Webhook-Signature': `v1,AAAA ${new Webhook(whsec).sign('msg_1', at, body)}`,
+    });
+    const headers = signed(new Date());
+    const { 'Webhook-Id': _id, ...incomplete } = headers;
+    const deliveries = [
+      [headers, body, secret],
+      [headers, body, whsec],
+      [headers, body.replace('success', 'suckess'), secret],
+      [headers, body, `${secret}!`],
+      [signed(new Date(Date.now() - 400_000)), body, secret],
+      [{ ...headers, 'Webhook-Timestamp': 'now' }, body, secret],
+      [incomplete, body, secret],
+    ];
+    const program = `
+import base64, json
+from darkroom import webhooks
+for headers, body, secret in json.loads(base64.b64decode("${Buffer.from(JSON.stringify(deliveries)).toString('base64')}")):
+    try:
+        print(webhooks.verify(headers, body, secret).metadata["a"])
+    except webhooks.WebhookVerificationError as error:
+        print(error)
+`;
+    const printed = (await project.runFile(python, 'deliveries.py', program)).trim().split('\n');
+    const wanted = [
+      /^grün ✓$/,
+      /^grün ✓$/,
+      /not one of/,
+      /not one of/,
+      /40\d s from now/,
+      /not a time/,
+      /webhook-id is missing/,
+    ];
+    assert.equal(printed.length, wanted.length);
+    for (const [index, pattern] of wanted.entries()) assert.match(printed[index] ?? '', pattern);
+  });
 
   it('returns the outputs of one task when the api is killed while it waits', async () => {
     const own = await darkroom.createAccount();

@@ -32,7 +32,9 @@ export function createTranscriptionModel(client: Darkroom, modelId: string): Tra
       const form = new FormData();
       form.set('model', modelId);
       form.set('response_format', 'verbose_json');
-      for (const [name, value] of Object.entries(providerOptions?.['darkroom'] ?? {})) form.set(name, String(value));
+      for (const [name, value] of Object.entries(providerOptions?.['darkroom'] ?? {})) {
+        form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+      }
       form.set('file', new Blob([bytesOf(audio)], { type: mediaType }), 'recording');
       // Encoded once: each attempt sends the same bytes.
       const body = await new Response(form).blob();

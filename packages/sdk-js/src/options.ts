@@ -38,7 +38,7 @@ export interface WaitOptions extends CallOptions {
 }
 
 export interface RunOptions extends SubmitOptions, WaitOptions {
-  /** Whether the task is cancelled if the signal ends the call. By default it continues. */
+  /** Whether the task, once it was accepted, is cancelled if the signal ends the call. By default it continues. */
   readonly cancelOnAbort?: boolean | undefined;
 }
 

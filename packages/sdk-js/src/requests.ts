@@ -106,17 +106,16 @@ export function waitBefore(retries: number, failure: unknown): number | undefine
 /** @throws the signal's reason. */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    function stop(): void {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener('abort', end, { once: true });
+    function end(): void {
       clearTimeout(timer);
-      reject(signal?.reason instanceof Error ? signal.reason : new Error(String(signal?.reason)));
+      signal?.removeEventListener('abort', end);
+      resolve();
     }
-    signal?.addEventListener('abort', stop, { once: true });
   });
+  signal?.throwIfAborted();
 }
 
 /** @throws {TypeError} the key is malformed; the message does not contain it, as that of `fetch` would. */

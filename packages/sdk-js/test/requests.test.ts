@@ -12,8 +12,8 @@ import {
   TimeoutError,
 } from '../src/index.ts';
 import type { DarkroomOptions } from '../src/index.ts';
-import { broken, ok, rejected, silent, startService } from './service.ts';
-import type { Service } from './service.ts';
+import { broken, ok, rejected, silent, startService } from '@darkroom/testing/answering-service';
+import type { Service } from '@darkroom/testing/answering-service';
 
 const TASK = { taskId: 'tk-svc-00000000000000000000000000', status: 'success', output: [] };
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Darkroom, NotFoundError, TaskFailedError, TimeoutError } from '../src/index.ts';
 import type { TaskEvent } from '../src/index.ts';
-import { broken, ok, rejected, startService } from './service.ts';
-import type { Answer, Service } from './service.ts';
+import { broken, ok, rejected, startService } from '@darkroom/testing/answering-service';
+import type { Answer, Service } from '@darkroom/testing/answering-service';
 
 const TASK_ID = 'tk-svc-00000000000000000000000000';
 const clientOf = ({ url }: Service): Darkroom => new Darkroom({ baseUrl: url, apiKey: 'key', maxRetries: 3 });

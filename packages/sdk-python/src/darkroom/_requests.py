@@ -94,9 +94,6 @@ class Settings:
             raise ValueError(f"max_retries is negative: {max_retries}")
         return cls(_api_url(base_url), api_key, timeout, max_retries)
 
-    def is_own(self, url: str) -> bool:
-        return url.startswith(f"{self.base_url}/")
-
     def request(self, client: httpx.Client | httpx.AsyncClient, call: Call[Data]) -> httpx.Request:
         timeout = self.timeout if call.timeout is None else call.timeout
         return client.build_request(
