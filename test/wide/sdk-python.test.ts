@@ -294,6 +294,7 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
 
       it('reports what cannot succeed later at once, and the rest when its retries are used up', async () => {
         await using wrong = await startService(rejected(400, 'INVALID_REQUEST'));
+        await using final = await startService(rejected(503, 'SERVICE_UNAVAILABLE', { 'X-Should-Retry': 'false' }));
         await using busy = await startService(rejected(429, 'RATE_LIMITED', { 'Retry-After': '3600' }));
         await using away = await startService(broken);
         await using mute = await startService(silent);
@@ -301,11 +302,12 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
           `print(json.dumps(await error_of(lambda: client(${changes}).get("a"))))`;
 
         assert.equal(await printedAt(wrong, read('')), 'InvalidRequestError');
+        assert.equal(await printedAt(final, read('')), 'ServiceError');
         assert.equal(await printedAt(busy, read('')), 'RateLimitError');
         assert.equal(await printedAt(away, read('max_retries=1')), 'ConnectionError');
         assert.equal(await printedAt(mute, read('max_retries=1, timeout=0.2')), 'TimeoutError');
-        const counts = [wrong, busy, away, mute].map(({ received }) => received.length);
-        assert.deepEqual(counts, [1, 1, 2, 2]);
+        const counts = [wrong, final, busy, away, mute].map(({ received }) => received.length);
+        assert.deepEqual(counts, [1, 1, 1, 2, 2]);
       });
 
       it('resumes a stream of events after the last one, and repeats none', async () => {

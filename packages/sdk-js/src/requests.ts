@@ -2,7 +2,7 @@
  * Requests to the API with the behaviour that people expect of an SDK: each attempt has a time limit, and what can
  * succeed later is sent again, after the time that the API asks for. Built on the typed client of `@darkroom/api`.
  */
-import { createApiClient, isRetryable } from '@darkroom/api/client/api-client';
+import { ApiError as RejectedResponse, createApiClient, isRetryable } from '@darkroom/api/client/api-client';
 import type { ApiClient, RequestOptions } from '@darkroom/api/client/api-client';
 import { ApiError, ConnectionError, TimeoutError, toSdkError } from './errors.ts';
 import type { CallOptions } from './options.ts';
@@ -94,13 +94,17 @@ function timedOut(timeoutMs: number, cause: unknown): TimeoutError {
 
 /** How long to wait before the next attempt, in milliseconds; undefined: it would not succeed. */
 export function waitBefore(retries: number, failure: unknown): number | undefined {
-  if (!(failure instanceof ConnectionError) && !(failure instanceof ApiError && isRetryable(failure.cause))) {
+  if (!(failure instanceof ConnectionError) && !(failure instanceof ApiError && canSucceedLater(failure.cause))) {
     return undefined;
   }
   // Half of it is random: clients that failed together do not come back together.
   const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** retries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2);
   const requestedMs = failure instanceof ApiError ? (failure.retryAfterSeconds ?? 0) * 1000 : 0;
   return requestedMs > LONGEST_REQUESTED_WAIT_MS ? undefined : Math.max(backoffMs, requestedMs);
+}
+
+function canSucceedLater(rejected: unknown): boolean {
+  return isRetryable(rejected) && !(rejected instanceof RejectedResponse && rejected.isFinal);
 }
 
 /** @throws the signal's reason. */

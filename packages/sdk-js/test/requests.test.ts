@@ -76,6 +76,12 @@ describe('a request', () => {
     assert.equal(service.received.length, 1);
   });
 
+  it('is not sent again when the response says that this is of no use', async () => {
+    await using service = await startService(rejected(503, 'SERVICE_UNAVAILABLE', { 'X-Should-Retry': 'false' }));
+    await assert.rejects(clientOf(service).fetch('POST', '/audio/speech', { body: {} }), ServiceError);
+    assert.equal(service.received.length, 1);
+  });
+
   it('fails with the last reason when the retries are used up', async () => {
     await using service = await startService(rejected(503, 'SERVICE_UNAVAILABLE'));
     await assert.rejects(clientOf(service, { maxRetries: 1 }).get('a'), ServiceError);

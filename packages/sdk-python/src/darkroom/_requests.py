@@ -125,6 +125,8 @@ def wait_before(retries: int, error: DarkroomError) -> float | None:
     if isinstance(error, ApiError):
         if error.status_code not in (408, 409, 429) and error.status_code < 500:
             return None
+        if error.response.headers.get("x-should-retry") == "false":
+            return None
         requested = _seconds(error.response.headers.get("retry-after"))
     elif not isinstance(error, ConnectionError):
         return None
