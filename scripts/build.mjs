@@ -11,7 +11,7 @@ import path from 'node:path';
 import { compress } from './compress.mjs';
 
 /** Packages of the workspace that the program does not contain. */
-const OF_DEVELOPERS = ['testing'];
+const OF_DEVELOPERS = ['ai-sdk-provider', 'sdk-js', 'testing'];
 /** Built by Vite and VitePress; compiled only for their tests. */
 const DASHBOARD = 'dashboard';
 const GUIDE = 'guide';
@@ -92,10 +92,14 @@ async function partsOf(root) {
 
 async function listPackages(root) {
   const entries = await readdir(path.join(root, 'packages'), { withFileTypes: true }).catch(() => []);
-  return entries
-    .filter((entry) => entry.isDirectory() && ![DASHBOARD, GUIDE].includes(entry.name))
-    .map(({ name }) => name)
-    .toSorted();
+  return (
+    entries
+      .filter((entry) => entry.isDirectory() && ![DASHBOARD, GUIDE].includes(entry.name))
+      // The SDK for Python is none of npm's.
+      .filter(({ name }) => existsSync(path.join(root, 'packages', name, 'package.json')))
+      .map(({ name }) => name)
+      .toSorted()
+  );
 }
 
 /**

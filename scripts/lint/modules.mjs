@@ -49,6 +49,8 @@ export const MODULES = [
   'src/main.ts',
   'packages/dashboard',
   'packages/guide',
+  'packages/sdk-js',
+  'packages/ai-sdk-provider',
 ];
 
 /** The scope of the packages' names: `@darkroom/media` is in `packages/media`. */
@@ -61,6 +63,8 @@ export const IMPORTS = {
   'packages/cli': ['packages/api', 'packages/mcp'],
   'packages/dashboard': ['packages/api'],
   'packages/guide': [],
+  'packages/sdk-js': ['packages/api'],
+  'packages/ai-sdk-provider': ['packages/sdk-js'],
 };
 
 /** Modules that are imported only as types: what they do runs in a bundle of its own. */

@@ -35,7 +35,14 @@ export async function copyPackage(target: string): Promise<string> {
 }
 
 /** Packages of the workspace that the service does not need. */
-const OF_OTHERS = ['packages/cli', 'packages/dashboard', 'packages/guide', 'packages/testing'];
+const OF_OTHERS = [
+  'packages/ai-sdk-provider',
+  'packages/cli',
+  'packages/dashboard',
+  'packages/guide',
+  'packages/sdk-js',
+  'packages/testing',
+];
 
 /** A package in the lock file; `link`: one of the workspace, in the directory `resolved`. */
 interface LockedPackage {
@@ -51,8 +58,13 @@ async function productionPackages(): Promise<readonly (readonly [string, LockedP
   };
   return Object.entries(lock.packages).filter(
     ([directory, { dev, resolved = directory }]) =>
-      directory !== '' && dev !== true && !NOT_SHIPPED.test(directory) && !OF_OTHERS.includes(resolved),
+      directory !== '' && dev !== true && !NOT_SHIPPED.test(directory) && !isOfOthers(resolved),
   );
+}
+
+/** Whether it is one of them, or inside one. */
+function isOfOthers(directory: string): boolean {
+  return OF_OTHERS.some((other) => directory === other || directory.startsWith(`${other}/`));
 }
 
 /** One package without those inside it, which are listed themselves. Packages of other platforms do not exist here. */

@@ -53,6 +53,8 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   processes: 40,
   replay: 40,
   schema: 10,
+  sdk: 10,
+  'sdk-js': 25,
   'seeded-random': 5,
   support: 40,
   testing: 10,

@@ -4,40 +4,30 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
+import { NODE_24, obtainNode } from './node-release.ts';
 
-const VERSION = '24.21.0';
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 const LAST_LINES = 100;
 
 const run = promisify(execFile);
 
-/** The release as published on npm, for machines that reach only the registry. @returns its executable. */
-async function obtainNode(directory: string): Promise<string> {
-  const name = `node-${process.platform}-${process.arch}`;
-  await writeFile(path.join(directory, 'package.json'), JSON.stringify({ private: true }));
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${VERSION}`], {
-    cwd: directory,
-  });
-  return path.join(directory, 'node_modules', name, 'bin/node');
-}
-
-describe(`Node ${VERSION}`, { timeout: 1_200_000 }, () => {
+describe(`Node ${NODE_24}`, { timeout: 1_200_000 }, () => {
   let directory: string;
   let node: string;
   before(async () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-node-'));
-    node = await obtainNode(directory);
+    node = await obtainNode(directory, NODE_24);
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
   it('passes the end-to-end tests', async () => {
-    assert.equal((await run(node, ['--version'])).stdout, `v${VERSION}\n`);
+    assert.equal((await run(node, ['--version'])).stdout, `v${NODE_24}\n`);
     const files = (await readdir(packageFile('test/e2e')))
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => path.join('test/e2e', name));

@@ -38,6 +38,8 @@ export class ApiError extends Error {
   /** Undefined if the answer does not contain it. */
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
+  /** Whether the answer says that the same request cannot succeed later, as that of a task that has failed does. */
+  readonly isFinal: boolean;
   /** What is wrong with the request, where its field is known. */
   readonly violations: readonly Violation[];
 
@@ -49,6 +51,7 @@ export class ApiError extends Error {
     this.kind = kindOfResponse(response.status, errorCode);
     this.retryAfterSeconds = secondsUntil(response.headers.get('Retry-After'));
     this.requestId = response.headers.get('X-Request-Id') ?? undefined;
+    this.isFinal = response.headers.get('X-Should-Retry') === 'false';
   }
 }
 

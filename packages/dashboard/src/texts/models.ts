@@ -105,7 +105,14 @@ export const texts = {
   requestTitle: 'Call it from your code',
   requestHint: 'Set DARKROOM_API_KEY to one of your keys.',
   createKey: 'Create a key',
-  languages: { curl: 'curl', python: 'Python', javascript: 'JavaScript', openai: 'OpenAI client' },
+  languages: {
+    curl: 'curl',
+    python: 'Python',
+    pythonSdk: 'Python SDK',
+    javascript: 'JavaScript',
+    javascriptSdk: 'JavaScript SDK',
+    openai: 'OpenAI client',
+  },
   language: 'Language',
   codeLabel: (language: string) => `The request in ${language}`,
   price: {

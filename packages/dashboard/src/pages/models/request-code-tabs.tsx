@@ -5,7 +5,7 @@ import { CodeBlock } from '../../components/copy.tsx';
 import { texts } from '../../texts/models.ts';
 import type { Language } from './request-code.ts';
 
-const LANGUAGES: readonly Language[] = ['curl', 'python', 'javascript', 'openai'];
+const LANGUAGES: readonly Language[] = ['curl', 'python', 'pythonSdk', 'javascript', 'javascriptSdk', 'openai'];
 
 export function RequestCodeTabs({ code }: { readonly code: Readonly<Partial<Record<Language, string>>> }) {
   const [chosen, choose] = useState<Language>('curl');

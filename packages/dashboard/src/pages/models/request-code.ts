@@ -1,10 +1,10 @@
 /**
- * Requests as code that can be pasted and run: with curl, Python and JavaScript. The key is never part of it; it is
+ * Requests as code that can be pasted and run: with curl, Python and JavaScript, also with our SDKs. The key is never part of it; it is
  * read from `DARKROOM_API_KEY`. The code for a media model creates a task and waits for its end.
  */
 import type { TaskRequest } from '../../api/task-request.ts';
 
-export type Language = 'curl' | 'python' | 'javascript' | 'openai';
+export type Language = 'curl' | 'python' | 'javascript' | 'pythonSdk' | 'javascriptSdk' | 'openai';
 
 /** The request to a text model, in the format of OpenAI's chat completions. */
 export type ChatBody = Readonly<Record<string, unknown>> & { readonly model: string };
@@ -83,7 +83,46 @@ export function taskCode(baseUrl: string, request: TaskRequest): Readonly<Partia
       "if (task.status === 'fail') throw new Error(task.error.message);",
       'for (const { url } of task.output) console.log(url);',
     ].join('\n'),
+    pythonSdk: pythonSdkCode(base, request),
+    javascriptSdk: javascriptSdkCode(base, request),
   };
+}
+
+function javascriptSdkCode(base: string, { model, input, ...options }: TaskRequest): string {
+  const given = [model, input, ...(Object.keys(options).length === 0 ? [] : [options])];
+  return [
+    "import { Darkroom } from '@darkroom/sdk';",
+    '',
+    'const darkroom = new Darkroom({',
+    `  baseUrl: ${JSON.stringify(base)},`,
+    '  apiKey: process.env.DARKROOM_API_KEY,',
+    '});',
+    'const outputs = await darkroom.run(',
+    ...given.map((value) => `  ${indented(JSON.stringify(value, null, 2), 2)},`),
+    ');',
+    'for (const { url } of outputs) console.log(url);',
+  ].join('\n');
+}
+
+function pythonSdkCode(base: string, { model, input, ...options }: TaskRequest): string {
+  const named = Object.entries(options).map(([name, value]) => `${name}=${indented(pythonLiteral(value), 4)}`);
+  return [
+    'import os',
+    '',
+    'from darkroom import Darkroom',
+    '',
+    'darkroom = Darkroom(',
+    `    base_url=${JSON.stringify(base)},`,
+    '    api_key=os.environ["DARKROOM_API_KEY"],',
+    ')',
+    'outputs = darkroom.run(',
+    `    ${JSON.stringify(model)},`,
+    `    ${indented(pythonLiteral(input), 4)},`,
+    ...named.map((argument) => `    ${argument},`),
+    ')',
+    'for output in outputs:',
+    '    print(output.url)',
+  ].join('\n');
 }
 
 /** @param baseUrl with `/v1`. @param body is sent; the answer is streamed if `stream` is true. */

@@ -1,0 +1,355 @@
+"""The synchronous client. ``_async_client.py`` is made from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+import httpx
+
+from . import _requests as requests
+from ._errors import ConnectionError, DarkroomError, TaskFailedError, TimeoutError, error_of
+from ._models import Account, Estimate, Model, ModelDetail, Output, Task, TaskEvent, TaskPage, UploadedFile
+from ._requests import Call, Callback, HasTaskId, Settings, SubmittedTask
+
+__all__ = ["Darkroom", "Files", "Models"]
+
+Data = TypeVar("Data")
+
+
+class Darkroom:
+    """A client of a Darkroom. Use it as a context manager, or close it.
+
+    Requests that can succeed later (408, 429, 5xx, no response) are sent again by themselves. All attempts of one
+    ``submit`` or ``run`` have the same idempotency key, so none of them creates a second task.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        timeout: float = requests.DEFAULT_TIMEOUT,
+        max_retries: int = requests.DEFAULT_MAX_RETRIES,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        """``base_url`` is with or without ``/v1``; ``timeout`` is in seconds, for each request."""
+        self._settings = Settings.of(base_url, api_key, timeout, max_retries)
+        self._is_ours = http_client is None
+        self._http = http_client or httpx.Client(follow_redirects=True)
+        self.models = Models(self)
+        self.files = Files(self)
+
+    def __enter__(self) -> Darkroom:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections, except those of a client that was passed in."""
+        if self._is_ours:
+            self._http.close()
+
+    def run(
+        self,
+        model: str,
+        input: Mapping[str, Any],
+        *,
+        route: str | None = None,
+        storage: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        callback: Callback | None = None,
+        max_cost: str | None = None,
+        timeout_seconds: int | None = None,
+        idempotency_key: str | None = None,
+        wait_seconds: float | None = None,
+        on_update: Callable[[Task], None] | None = None,
+    ) -> Sequence[Output]:
+        """Creates a task, waits for its end and returns its outputs.
+
+        Raises ``TaskFailedError`` if the task fails, ``ApiError`` if it is not accepted, and ``ConnectionError``.
+        """
+        submitted = self.submit(
+            model,
+            input,
+            route=route,
+            storage=storage,
+            metadata=metadata,
+            callback=callback,
+            max_cost=max_cost,
+            timeout_seconds=timeout_seconds,
+            idempotency_key=idempotency_key,
+        )
+        task = self.wait(submitted, wait_seconds=wait_seconds, on_update=on_update)
+        if task.status == "fail":
+            raise TaskFailedError(task)
+        return task.output or []
+
+    def submit(
+        self,
+        model: str,
+        input: Mapping[str, Any],
+        *,
+        route: str | None = None,
+        storage: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        callback: Callback | None = None,
+        max_cost: str | None = None,
+        timeout_seconds: int | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> SubmittedTask:
+        """Creates a task and returns its id at once. The same idempotency key never creates a second task."""
+        options = {
+            "route": route,
+            "storage": storage,
+            "metadata": metadata,
+            "callback": callback,
+            "max_cost": max_cost,
+            "timeout_seconds": timeout_seconds,
+        }
+        key = idempotency_key or requests.new_key()
+        return self._send(requests.submit_call(model, input, key, options, timeout, max_retries))
+
+    def estimate(
+        self, model: str, input: Mapping[str, Any], *, route: str | None = None, max_cost: str | None = None
+    ) -> Estimate:
+        """Estimates the cost of a task, and returns everything that is wrong with it. Creates nothing."""
+        return self._send(requests.estimate_call(model, input, {"route": route, "max_cost": max_cost}))
+
+    def wait(
+        self,
+        task: str | HasTaskId,
+        *,
+        wait_seconds: float | None = None,
+        on_update: Callable[[Task], None] | None = None,
+        max_retries: int = requests.WAIT_RETRIES,
+    ) -> Task:
+        """Waits until a task has ended, and returns it whether it succeeded or failed.
+
+        Raises ``TimeoutError`` if it does not end within ``wait_seconds``; it continues.
+        """
+        begun_at = time.monotonic()
+        current = self._send(requests.read_call(task, max_retries=max_retries))
+        while True:
+            if on_update is not None:
+                on_update(current)
+            if current.status in ("success", "fail"):
+                return current
+            asked_at = time.monotonic()
+            left = requests.POLL_SECONDS if wait_seconds is None else begun_at + wait_seconds - asked_at
+            if left <= 0:
+                raise TimeoutError(f"the task {current.task_id} did not end within {wait_seconds} s; it continues")
+            seconds = max(1, min(round(left), requests.POLL_SECONDS))
+            status = current.status
+            current = self._send(requests.read_call(task, wait=seconds, max_retries=max_retries))
+            if current.status == status and time.monotonic() - asked_at < seconds / 2:
+                time.sleep(min(requests.EARLY_PAUSE, seconds))
+
+    def get(self, task: str | HasTaskId, *, include_input: bool = False) -> Task:
+        """Reads a task. Its URLs are fresh each time."""
+        return self._send(requests.read_call(task, include_input=include_input))
+
+    def list(
+        self,
+        *,
+        size: int | None = None,
+        cursor: str | None = None,
+        status: Sequence[str] | None = None,
+        model: str | None = None,
+        key_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        created_after: int | None = None,
+        created_before: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> TaskPage:
+        """Lists one page of tasks, newest first. ``cursor`` is ``next_cursor`` of the page before."""
+        return self._send(
+            requests.list_call(
+                size=size,
+                cursor=cursor,
+                status=status,
+                model=model,
+                key_id=key_id,
+                ids=ids,
+                created_after=created_after,
+                created_before=created_before,
+                metadata=metadata,
+            )
+        )
+
+    def list_all(
+        self,
+        *,
+        status: Sequence[str] | None = None,
+        model: str | None = None,
+        key_id: str | None = None,
+        created_after: int | None = None,
+        created_before: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Iterator[Task]:
+        """Yields all matching tasks, newest first, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self.list(
+                size=100,
+                cursor=cursor,
+                status=status,
+                model=model,
+                key_id=key_id,
+                created_after=created_after,
+                created_before=created_before,
+                metadata=metadata,
+            )
+            for task in page.tasks:
+                yield task
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def cancel(self, task: str | HasTaskId) -> Task:
+        """Requests that a task be cancelled. Returns it as it is; it may still be running for a moment."""
+        return self._send(requests.cancel_call(task))
+
+    def subscribe(
+        self, task: str | HasTaskId, *, after: int = 0, max_retries: int | None = None
+    ) -> Iterator[TaskEvent]:
+        """Yields the events of a task as they occur, each once, until it has ended; a broken stream is resumed."""
+        limit = self._settings.max_retries if max_retries is None else max_retries
+        last, failures = after, 0
+        while True:
+            before = last
+            try:
+                for event in self._events_after(task, last):
+                    if event.seq <= last:
+                        continue
+                    last, failures = event.seq, 0
+                    yield event
+                    if event.type == "settled":
+                        return
+            except DarkroomError as error:
+                seconds = requests.wait_before(failures, error)
+                if failures >= limit or seconds is None:
+                    raise
+                failures += 1
+                time.sleep(seconds)
+                continue
+            # The end of a stream is not the end of the task: an api that stops closes its streams.
+            if last > before:
+                continue
+            if self.get(task).status in ("success", "fail"):
+                return
+            time.sleep(requests.EARLY_PAUSE)
+
+    def upload(self, data: bytes) -> UploadedFile:
+        """Uploads a file; its ``url`` is for the input of a task. The same as ``files.upload``."""
+        return self.files.upload(data)
+
+    def download(self, file: Output | UploadedFile) -> bytes:
+        """Downloads an output or a file into memory."""
+        return self._attempt(lambda: self._download(file.url), None)
+
+    def account(self) -> Account:
+        """Reads the account of the key: balance, limits and what is in use."""
+        return self._send(Call("GET", "/account", requests.parser(Account)))
+
+    def request(self, method: str, path: str, *, json: Any = None, params: Mapping[str, str] | None = None) -> Any:
+        """Sends any other request of the API, and returns its data. ``path`` is below ``/v1``: ``/account/usage``."""
+        return self._send(Call(method, path, lambda data: data, json=json, params=params or {}))
+
+    def _send(self, call: Call[Data]) -> Data:
+        return self._attempt(lambda: self._once(call), call.max_retries)
+
+    def _once(self, call: Call[Data]) -> Data:
+        try:
+            response = self._http.send(self._settings.request(self._http, call))
+        except httpx.HTTPError as error:
+            raise requests.to_error(error) from error
+        return call.parse(requests.data_of(response))
+
+    def _download(self, url: str) -> bytes:
+        try:
+            # The address may be a third party's: the key is for the API alone.
+            response = self._http.get(url, timeout=self._settings.timeout)
+        except httpx.HTTPError as error:
+            raise requests.to_error(error) from error
+        if not response.is_success:
+            raise error_of(response)
+        return response.content
+
+    def _attempt(self, once: Callable[[], Data], max_retries: int | None) -> Data:
+        limit = self._settings.max_retries if max_retries is None else max_retries
+        retries = 0
+        while True:
+            try:
+                return once()
+            except DarkroomError as error:
+                seconds = requests.wait_before(retries, error)
+                if retries >= limit or seconds is None:
+                    raise
+                retries += 1
+                time.sleep(seconds)
+
+    def _events_after(self, task: str | HasTaskId, last: int) -> Iterator[TaskEvent]:
+        """What a stream delivers until it ends, and what is there by then."""
+        request = self._settings.request(self._http, requests.stream_call(task, last))
+        lines = requests.EventLines()
+        try:
+            response = self._http.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    response.read()
+                    raise error_of(response)
+                for line in response.iter_lines():
+                    data = lines.take(line)
+                    if data is not None:
+                        event = TaskEvent.model_validate_json(data)
+                        last = max(last, event.seq)
+                        yield event
+            finally:
+                response.close()
+        except httpx.HTTPError as error:
+            raise ConnectionError("the stream of events broke off") from error
+        rest = self._send(requests.events_call(task, last))
+        for event in rest.events:
+            yield event
+
+
+class Models:
+    """The models that a key may use."""
+
+    def __init__(self, client: Darkroom) -> None:
+        self._client = client
+
+    def list(self) -> Sequence[Model]:
+        """Lists the models, with their prices."""
+        return self._client._send(requests.models_call())
+
+    def get(self, name: str) -> ModelDetail:
+        """Reads a model with the schema of its input."""
+        return self._client._send(requests.model_call(name))
+
+
+class Files:
+    """Files that are uploaded as inputs of tasks."""
+
+    def __init__(self, client: Darkroom) -> None:
+        self._client = client
+
+    def upload(self, data: bytes) -> UploadedFile:
+        """Uploads an image, a video or a recording of at most 100 MB. It is kept for a day."""
+        return self._client._send(requests.upload_call(data))
+
+    def get(self, file_id: str) -> UploadedFile:
+        """Reads a file. Its URL is fresh each time."""
+        return self._client._send(requests.file_call(file_id))
+
+    def delete(self, file_id: str) -> None:
+        """Deletes a file; its URLs stop working at once."""
+        self._client._send(requests.delete_file_call(file_id))
