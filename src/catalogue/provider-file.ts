@@ -34,7 +34,8 @@ const members = {
   ),
   isSelfHosted: Type.Optional(
     Type.Boolean({
-      description: 'Whether everybody has a server of their own: its models are offered once its URL is configured.',
+      description:
+        'Whether each operator runs a server of their own: its models are offered once its URL is configured.',
     }),
   ),
 };

@@ -4,14 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { loadConfig, loadDatabaseConfig, loadEncryptionKeys, loadLogConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
+import { LEAST, problemsOf as problemsIn } from './least-configuration.ts';
 
-const LEAST = {
-  DATABASE_URL: 'postgres://user:5f3c1ab0@db:5432/darkroom',
-  TEMPORAL_ADDRESS: 'temporal:7233',
-  STORE_URL: 'file:///var/lib/darkroom',
-  URL_SIGNING_KEY: '8c1f0e5b7a92d3461e0f7c5a9b28d364',
-  ENCRYPTION_KEY: '1b9d4e7f0a3c6258d9e1f4b7a0c3d652',
-};
 /** Any existing file: the content of a PEM file is validated where it is used. */
 const FILE = fileURLToPath(import.meta.url);
 
@@ -19,15 +13,7 @@ function load(environment: NodeJS.ProcessEnv = {}): Config {
   return loadConfig({ ...LEAST, ...environment });
 }
 
-function problemsOf(environment: NodeJS.ProcessEnv): readonly string[] {
-  try {
-    load(environment);
-    return [];
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    return error.problems;
-  }
-}
+const problemsOf = (environment: NodeJS.ProcessEnv): readonly string[] => problemsIn(() => load(environment));
 
 describe('the configuration', () => {
   it('needs five variables and has a default for everything else', () => {

@@ -3,14 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
-
-const LEAST = {
-  DATABASE_URL: 'postgres://not-used',
-  TEMPORAL_ADDRESS: '127.0.0.1:1',
-  STORE_URL: 'file:///not-used',
-  URL_SIGNING_KEY: 'a signing key of at least 32 characters',
-  ENCRYPTION_KEY: 'a signing key of at least 32 characters',
-};
+import { LEAST } from './least-configuration.ts';
 
 describe('the retention settings', () => {
   // Proves C5-16.

@@ -1,7 +1,7 @@
 /**
  * The object store on a local directory: the default of a standalone installation (`npm start`), and enough for one
- * machine. A file is written to a temporary name in the same file system, made durable and renamed, so a reader or a
- * crash never meets half of one. Keys are paths below the directory.
+ * machine. A file is written to a temporary name in the same file system, made durable and renamed, so a reader
+ * never sees half of one, even after a crash. Keys are paths below the directory.
  *
  * Unlike S3, a file system cannot hold `a` and `a/b` at once, nor a segment over 255 characters: `put` rejects them.
  */

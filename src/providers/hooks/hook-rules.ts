@@ -1,5 +1,5 @@
 /**
- * How a provider calls back, beyond calling the address that it was given: what it asks before it does so, and how it
+ * How a provider calls back, beyond calling the address that it was given: how it checks the address before, and how it
  * signs its calls.
  */
 import { Type } from 'typebox';

@@ -28,7 +28,8 @@ export function DataTable(props: {
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ name, isNumber = false }) => (
-              <Table.Th key={name} scope="col" ta={isNumber ? 'end' : 'start'}>
+              // A narrow column would otherwise break its name within a word (global.css).
+              <Table.Th key={name} scope="col" ta={isNumber ? 'end' : 'start'} style={{ overflowWrap: 'break-word' }}>
                 {name}
               </Table.Th>
             ))}

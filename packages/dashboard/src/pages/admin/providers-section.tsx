@@ -54,7 +54,7 @@ function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpe
   const { title, documentation, missing, models, credential } = provider;
   return (
     <Table.Tr>
-      <Table.Td>
+      <Table.Td style={{ overflowWrap: 'break-word' }}>
         {documentation === null ? (
           title
         ) : (
