@@ -260,7 +260,7 @@ describe('edits of images in a form', () => {
 
   it('that are sent twice at the same moment with one key are one task, with one copy of the image', async () => {
     const account = await served.newAccount();
-    const headers = { ...ASYNC, 'Idempotency-Key': 'at once' };
+    const headers = { ...ASYNC, 'Idempotency-Key': 'at-once' };
     const answers = await Promise.all([0, 1].map(() => editForm(account, [['image', photo]], headers)));
 
     const [taskId] = await tasksOf(served, account);

@@ -446,11 +446,15 @@ describe('an automatic retry of a request for images', () => {
       await generate(account, {}, { ...async, 'X-Stainless-Retry-Count': '0' }),
       await generate(account, {}, { ...async, 'X-Stainless-Retry-Count': 'yes' }),
       await generate(account, { prompt: 'another' }, { ...async, ...RETRY }),
-      await generate(account, {}, { ...async, ...RETRY, 'Idempotency-Key': 'its own' }),
+      await generate(account, {}, { ...async, ...RETRY, 'Idempotency-Key': 'its-own' }),
       await generate({ ...account, client: otherKey.client }, {}, { ...async, ...RETRY }),
       await generate(stranger, {}, { ...async, ...RETRY }),
     ].map(({ headers }) => String(headers['x-darkroom-task-id']));
 
+    assert.ok(
+      created.every((id) => id.startsWith('tk-svc-')),
+      created.join(', '),
+    );
     assert.equal(new Set([...created, taskId]).size, 8);
   });
 
