@@ -7,7 +7,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { compatibleDefinition } from '../catalogue/definitions.ts';
@@ -17,12 +16,11 @@ import { startHealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import type { HealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
+import { generateImage } from './retrying-client.ts';
 
 const CALLS = 60;
 /** This many of the calls are equal, and differ in their tasks alone. */
 const EQUAL = 20;
-/** As OpenAI's clients have it, which try more often than a restart can interrupt. */
-const MAX_RETRIES = 8;
 
 describe('calls that wait during a rolling restart', () => {
   let provider: TestProvider;
@@ -57,42 +55,6 @@ describe('calls that wait during a rolling restart', () => {
     await rm(modelsDir, { recursive: true, force: true });
   });
 
-  interface Outcome {
-    readonly taskId: string;
-    readonly image: string;
-    readonly retries: number;
-  }
-
-  /** A call, and its automatic retries. */
-  async function generate(prompt: string): Promise<Outcome> {
-    for (let retries = 0; ; retries++) {
-      const response = await fetch(`${proxy.url}/v1/images/generations`, {
-        method: 'POST',
-        headers: {
-          Authorization: `Bearer ${account.client.key}`,
-          'Content-Type': 'application/json',
-          'X-Stainless-Retry-Count': String(retries),
-        },
-        body: JSON.stringify({ model: 'acme/slow', prompt }),
-      }).catch(() => undefined);
-      const text = await response?.text().catch(() => undefined);
-      if (response?.status === 200 && text !== undefined) {
-        const { data } = JSON.parse(text) as { data: { b64_json: string }[] };
-        return {
-          taskId: response.headers.get('x-darkroom-task-id') ?? '',
-          image: data[0]?.b64_json ?? '',
-          retries,
-        };
-      }
-      if (response !== undefined) {
-        assert.equal(response.headers.get('x-should-retry') ?? 'true', 'true', text);
-        assert.ok(response.status >= 500, `${response.status}: ${text}`);
-      }
-      assert.ok(retries < MAX_RETRIES, text);
-      await sleep(500 + 500 * retries);
-    }
-  }
-
   const tasks = () =>
     darkroom.testDatabase.database.query<{ id: string; status: string; captured: string }>(
       {
@@ -103,8 +65,9 @@ describe('calls that wait during a rolling restart', () => {
     );
 
   it('get the results of their tasks, and no task is created twice', async (t) => {
+    const caller = { url: proxy.url, key: account.client.key };
     const prompts = Array.from({ length: CALLS }, (_, index) => `a boat ${index < EQUAL ? 0 : index} [slow 25000]`);
-    const calls = Promise.all(prompts.map(generate));
+    const calls = Promise.all(prompts.map((prompt) => generateImage(caller, { model: 'acme/slow', prompt })));
     await waitFor('all tasks exist', async () => (await tasks()).length === CALLS);
     for (const [index, api] of darkroom.apis.entries()) {
       await api.kill('SIGTERM');
