@@ -52,7 +52,7 @@ export async function openLiveFile(
   http: HttpContext,
   { ctx, caller }: { readonly ctx: Context; readonly caller: Caller },
   taskId: TaskId,
-  { form, setHeaders }: { readonly form: FileForm; setHeaders(): void },
+  { form, setHeaders }: { readonly form: FileForm; readonly setHeaders: () => void },
 ): Promise<LiveFile> {
   await listenToOutput(http.database, taskId);
   const { res } = ctx;
