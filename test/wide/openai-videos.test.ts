@@ -56,14 +56,10 @@ describe("OpenAI's official client for videos", () => {
   /** Polls as a caller of this client does: it has no method for that. */
   async function completed(videos: OpenAiClient['videos'], id: string): Promise<Video> {
     let video = await videos.retrieve(id);
-    await waitFor(
-      'the video has ended',
-      async () => {
-        video = await videos.retrieve(id);
-        return video.status === 'completed' || video.status === 'failed';
-      },
-      120_000,
-    );
+    await waitFor('the video has ended', async () => {
+      video = await videos.retrieve(id);
+      return video.status === 'completed' || video.status === 'failed';
+    });
     assert.equal(video.status, 'completed', JSON.stringify(video));
     return video;
   }
