@@ -38,7 +38,7 @@ let served: ServedApp;
 let account: ServedAccount;
 let bearer: Record<string, string>;
 before(async () => {
-  admin = await serveAdmin();
+  admin = await serveAdmin({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
   served = admin.served;
   account = await served.newAccount();
   bearer = { Authorization: `Bearer ${account.client.key}` };
@@ -53,8 +53,10 @@ describe('security headers', () => {
       // A page without a referrer sends no origin either, which its requests are identified by.
       '/': { 'referrer-policy': 'same-origin' },
     };
-    for (const { method, path } of publicRoutes(served.http)) {
-      const answer = await raw(served.url, method, path.replaceAll(/\{[^}]+\}/g, 'x'));
+    for (const [index, { method, path }] of publicRoutes(served.http).entries()) {
+      // Of an address each: there are more routes than one address has failed attempts.
+      const from = { 'X-Forwarded-For': `192.0.2.${index + 1}` };
+      const answer = await raw(served.url, method, path.replaceAll(/\{[^}]+\}/g, 'x'), from);
       const page = { 'content-security-policy': answer.headers['content-security-policy'], 'x-frame-options': 'DENY' };
       assertGuarded(
         answer.headers,
