@@ -6,8 +6,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, request as requestOf } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,7 +19,7 @@ import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import { packageFile } from '../../src/config/package-root.ts';
 import { snippetsOf } from '../sdk/snippets.ts';
 import { taskCode } from '@darkroom/dashboard/request-code';
-import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
@@ -241,23 +240,37 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
     });
   });
 
-  it('runs in Chromium, without a bundler', async () => {
-    const { code = '' } = snippets.find(({ name }) => name === 'browser') ?? {};
+  it('runs in Chromium with a short-lived token, in a page of another origin, without a bundler', async () => {
+    const snippet = (wanted: string) => snippets.find(({ name }) => name === wanted)?.code ?? assert.fail(wanted);
+    const [sitePort, tokenPort] = [await reservePort(), await reservePort()];
+    const site = `http://localhost:${sitePort}`;
+    const tokens = await project.startFile(process.execPath, 'tokens.mjs', snippet('token-server'), {
+      PORT: String(tokenPort),
+      SITE_ORIGIN: site,
+    });
     const bundle = await readFile(path.join(project.directory, 'node_modules/@darkroom/sdk/dist/index.js'));
-    const pages = servePages({ '/': code, '/sdk.js': bundle, '/my-key': account.client.key }, darkroom.url);
-    pages.listen(0, '127.0.0.1');
+    const page = snippet('browser').replace('https://darkroom.example', darkroom.url);
+    const pages = servePages({ '/': page, '/sdk.js': bundle }, `http://127.0.0.1:${tokenPort}`);
+    pages.listen(sitePort, 'localhost');
     await once(pages, 'listening');
     const browser = await launchBrowser();
     try {
-      const page = await browser.newPage();
+      await waitFor('the server of tokens listens', async () =>
+        fetch(`http://127.0.0.1:${tokenPort}`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      );
+      const tab = await browser.newPage();
       const problems: string[] = [];
-      page.on('pageerror', (error) => problems.push(String(error)));
-      await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
-      await page.waitForFunction("document.querySelector('img').naturalWidth > 0");
+      tab.on('pageerror', (error) => problems.push(String(error)));
+      await tab.goto(site);
+      await tab.waitForFunction("document.querySelector('img').naturalWidth > 0");
       assert.deepEqual(problems, []);
-      assert.equal(await page.evaluate("document.querySelector('img').naturalWidth"), 1024);
+      assert.equal(await tab.evaluate("document.querySelector('img').naturalWidth"), 1024);
     } finally {
       await browser.close();
+      tokens.kill();
       pages.closeAllConnections();
       pages.close();
     }
@@ -269,8 +282,8 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
   });
 });
 
-/** A site with some pages of its own that serves the API at its own origin, as a proxy does. */
-function servePages(pages: Readonly<Record<string, string | Buffer>>, api: string) {
+/** A site with some pages of its own. @param tokens the server behind `/token`. */
+function servePages(pages: Readonly<Record<string, string | Buffer>>, tokens: string) {
   return createServer((request, response) => {
     const own = pages[request.url ?? ''];
     if (own !== undefined) {
@@ -278,16 +291,11 @@ function servePages(pages: Readonly<Record<string, string | Buffer>>, api: strin
       response.writeHead(200, { 'content-type': type }).end(own);
       return;
     }
-    const { host } = new URL(api);
-    const forwarded = requestOf(
-      api + request.url,
-      { method: request.method, headers: { ...request.headers, host } },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      },
-    );
-    forwarded.on('error', () => response.destroy());
-    request.pipe(forwarded);
+    fetch(tokens)
+      .then((answer) => answer.text())
+      .then(
+        (token) => response.end(token),
+        () => response.destroy(),
+      );
   });
 }
