@@ -5,6 +5,7 @@ import { revokeKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
 import { deleteOldTokens } from '../../src/accounts/tokens.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import type { WireTaskBatchResult } from '@darkroom/api/tasks/create-batch';
 import { ApiClient } from '../support/api-client.ts';
 import { body as taskBody } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
@@ -135,6 +136,20 @@ describe('a short-lived token', () => {
     assert.equal((await create(holder)).status, 200);
     assert.equal((await create(holder)).status, 402);
     assert.equal((await create(other)).status, 200);
+    assert.deepEqual(await verifyLedger(served.room.database), []);
+  });
+
+  it('spends no more than its cap in several creates of one request', async () => {
+    const account = await served.newAccount();
+    const holder = await holderOf(account.client, { spendCap: '0.03' });
+    const answer = await holder.send('POST', '/v1/tasks:batch', { tasks: Array.from({ length: 5 }, () => taskBody()) });
+
+    const { results } = answer.body.data as unknown as WireTaskBatchResult;
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      [200, 200, 200, 402, 402],
+    );
+    assert.equal((await create(holder)).status, 402);
     assert.deepEqual(await verifyLedger(served.room.database), []);
   });
 
