@@ -47,15 +47,21 @@ const attach: Statement = {
  *
  * @param waiter an id of the retry itself.
  */
-export function attachRetry(
+export function attachRetry(database: Database, request: AwaitedRequest, waiter: string): Promise<TaskId | undefined> {
+  return attachInTurn(database, attach, request, [waiter]);
+}
+
+/** @param more values of the statement after those of the request. */
+function attachInTurn(
   database: Database,
+  statement: Statement,
   { accountId, keyId, fingerprint }: AwaitedRequest,
-  waiter: string,
+  more: readonly unknown[],
 ): Promise<TaskId | undefined> {
   return database.transaction(async (transaction) => {
     await transaction.query(lockRequests, [accountId, fingerprint.hash]);
-    const values = [accountId, keyId, fingerprint.hash, waiter];
-    const [row] = await transaction.query<{ taskId: TaskId }>(attach, values);
+    const values = [accountId, keyId, fingerprint.hash, ...more];
+    const [row] = await transaction.query<{ taskId: TaskId }>(statement, values);
     return row?.taskId;
   });
 }
@@ -81,16 +87,11 @@ const attachToOther: Statement = {
  */
 export function attachRetryToOther(
   database: Database,
-  { accountId, keyId, fingerprint }: AwaitedRequest,
+  request: AwaitedRequest,
   waiter: string,
   except: readonly TaskId[],
 ): Promise<TaskId | undefined> {
-  return database.transaction(async (transaction) => {
-    await transaction.query(lockRequests, [accountId, fingerprint.hash]);
-    const values = [accountId, keyId, fingerprint.hash, waiter, except];
-    const [row] = await transaction.query<{ taskId: TaskId }>(attachToOther, values);
-    return row?.taskId;
-  });
+  return attachInTurn(database, attachToOther, request, [waiter, except]);
 }
 
 const claim: Statement = {
