@@ -114,16 +114,16 @@ function prepare(endpoint: LineEndpoint, caller: Caller | DarkroomError, batch: 
 }
 
 async function create(
-  { taskCreator, wakeLauncher, nextTurn }: BatchContext,
+  context: BatchContext,
   caller: Caller | DarkroomError,
   lines: readonly FedLine[],
 ): Promise<readonly ManyOutcome[]> {
   if (caller instanceof DarkroomError) return lines.map(({ item }) => item.problem ?? caller);
   const items = lines.map(({ item }) => item);
-  const outcomes = await taskCreator.createMany(caller, items, WITHOUT_LIMIT, nextTurn);
-  wakeLauncher();
+  const outcomes = await context.taskCreator.createMany(caller, items, WITHOUT_LIMIT, () => context.nextTurn());
+  context.wakeLauncher();
   for (const outcome of outcomes) {
-    if (isAcceptance(outcome) && outcome.claimed !== undefined) wakeLauncher(outcome.claimed);
+    if (isAcceptance(outcome) && outcome.claimed !== undefined) context.wakeLauncher(outcome.claimed);
   }
   return outcomes;
 }

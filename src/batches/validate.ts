@@ -30,16 +30,16 @@ const failBatch: Statement = {
 
 /** Starts a batch, or fails it. One that was cancelled meanwhile is left as it is. */
 export async function validateBatch(
-  { database, store, nextTurn }: Pick<BatchContext, 'database' | 'store' | 'nextTurn'>,
+  context: Pick<BatchContext, 'database' | 'store' | 'nextTurn'>,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<void> {
-  const result = await inspectLines({ store, nextTurn }, batch, signal).catch((error: unknown) => {
+  const result = await inspectLines(context, batch, signal).catch((error: unknown) => {
     if (error instanceof ObjectNotFoundError) return [problem('the input file was deleted', 'file_not_found')];
     throw error;
   });
-  if (typeof result === 'number') await database.query(begin, [batch.id, result]);
-  else await fail(database, batch, result);
+  if (typeof result === 'number') await context.database.query(begin, [batch.id, result]);
+  else await fail(context.database, batch, result);
 }
 
 async function fail(database: Queryable, { id }: Batch, problems: readonly BatchProblem[]): Promise<void> {
@@ -48,7 +48,7 @@ async function fail(database: Queryable, { id }: Batch, problems: readonly Batch
 
 /** @returns the number of lines, or why there is nothing to do. */
 async function inspectLines(
-  { store, nextTurn }: Pick<BatchContext, 'store' | 'nextTurn'>,
+  context: Pick<BatchContext, 'store' | 'nextTurn'>,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<number | readonly BatchProblem[]> {
@@ -56,10 +56,10 @@ async function inspectLines(
   const firstLines = new Map<string, number>();
   const problems: BatchProblem[] = [];
   let lines = 0;
-  for await (const line of readLines(store, batch)) {
+  for await (const line of readLines(context.store, batch)) {
     if (lines % LINES_IN_A_TURN === 0) {
       signal.throwIfAborted();
-      await nextTurn();
+      await context.nextTurn();
     }
     lines += 1;
     if (lines > MAX_BATCH_LINES) {

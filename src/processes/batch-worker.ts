@@ -31,7 +31,6 @@ export function startBatchWorker(http: HttpContext, connection: NativeConnection
     installationId,
     endpoints: createLineEndpoints(http),
     nextTurn: () => http.turns.next(),
-    wakeLauncher: http.wakeLauncher,
   };
   const { counted: activities, count } = countActivities(createApiActivities(context, stopping.signal));
   let shutdown = (): void => {};

@@ -33,6 +33,10 @@ export class BatchClient {
     this.#account = account;
   }
 
+  get key(): string {
+    return this.#account.client.key;
+  }
+
   /** @returns the id of the file. */
   async upload(lines: readonly string[], purpose = 'batch'): Promise<string> {
     const form = new FormData();
