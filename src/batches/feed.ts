@@ -17,9 +17,9 @@ import type { InputLine } from './input-lines.ts';
 import { lineKey, parseLine } from './line.ts';
 import { WINDOW_LINES } from './settle-lines.ts';
 
-/** The maximum number of lines, and of their characters, that are fed together. */
+/** The maximum number of lines, and of their bytes, that are fed together. */
 const LINES_AT_ONCE = 100;
-const CHARACTERS_AT_ONCE = 4_000_000;
+const BYTES_AT_ONCE = 4_000_000;
 /** The rate limit of requests is not for lines: their pace is that at which tasks end. */
 const WITHOUT_LIMIT = (): Promise<number> => Promise.resolve(0);
 
@@ -86,11 +86,11 @@ async function callerOf({ authenticator }: BatchContext, { keyId }: Batch): Prom
 
 async function nextLines({ store }: BatchContext, batch: Batch, room: number): Promise<readonly InputLine[]> {
   const lines: InputLine[] = [];
-  let characters = 0;
+  let bytes = 0;
   for await (const line of readLines(store, batch, { line: batch.linesFed, byte: batch.fedBytes })) {
     lines.push(line);
-    characters += line.text?.length ?? 0;
-    if (lines.length >= room || characters >= CHARACTERS_AT_ONCE) break;
+    bytes += line.bytes?.length ?? 0;
+    if (lines.length >= room || bytes >= BYTES_AT_ONCE) break;
   }
   return lines;
 }

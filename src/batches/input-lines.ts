@@ -9,12 +9,14 @@ import type { Batch } from './batch-record.ts';
 export const MAX_LINE_BYTES = 10_000_000;
 
 const LINE_FEED = 0x0a;
+/** What JSON may have around a value. */
+const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09;
 
 export interface InputLine {
   /** From 0. */
   readonly index: number;
   /** Undefined: it is larger than a line may be. */
-  readonly text: string | undefined;
+  readonly bytes: Buffer | undefined;
   /** Where the next line begins. */
   readonly endByte: number;
 }
@@ -38,10 +40,10 @@ export async function* readLines(
     else parts = [];
   };
   const end = (): InputLine | undefined => {
-    const text = size <= MAX_LINE_BYTES ? Buffer.concat(parts).toString('utf8').trim() : undefined;
+    const bytes = size <= MAX_LINE_BYTES ? Buffer.concat(parts) : undefined;
     parts = [];
     size = 0;
-    return text === '' ? undefined : { index: index++, text, endByte: position };
+    return bytes?.every(isSpace) === true ? undefined : { index: index++, bytes, endByte: position };
   };
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -1,11 +1,15 @@
 /** One line of a batch: OpenAI's `{custom_id, method, url, body}`. */
 import { isRecord } from '../domain/json-members.ts';
+import { JSON_BOUNDS, JsonBoundsError, createJsonScanner } from '../domain/json-scanner.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import type { InputLine } from './input-lines.ts';
 import { MAX_LINE_BYTES } from './input-lines.ts';
 
 /** The longest `custom_id`, in characters. */
 const MAX_CUSTOM_ID = 512;
+
+/** Those of a request, whose body is one level deeper here. */
+const BOUNDS = { ...JSON_BOUNDS, depth: JSON_BOUNDS.depth + 1 };
 
 /** A line that is no request of the endpoint. */
 export class InvalidLineError extends DarkroomError {
@@ -29,13 +33,14 @@ export interface ParsedLine {
 }
 
 /** @param endpoint the `url` that every line must have. */
-export function parseLine({ text }: Pick<InputLine, 'text'>, endpoint: string): ParsedLine {
-  if (text === undefined) return broken(null, `it has more than ${MAX_LINE_BYTES} bytes`, 'line_too_large');
+export function parseLine({ bytes }: Pick<InputLine, 'bytes'>, endpoint: string): ParsedLine {
+  if (bytes === undefined) return broken(null, `it has more than ${MAX_LINE_BYTES} bytes`, 'line_too_large');
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    return broken(null, 'it is not JSON', 'invalid_json_line');
+    createJsonScanner(BOUNDS).push(bytes);
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    return broken(null, error instanceof JsonBoundsError ? error.message : 'it is not JSON', 'invalid_json_line');
   }
   if (!isRecord(value)) return broken(null, 'it is not a JSON object', 'invalid_json_line');
   const { custom_id: id, method, url, body } = value;
