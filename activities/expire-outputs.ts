@@ -1,9 +1,10 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
- * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions that
- * seem abandoned.
+ * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions and
+ * batches that seem abandoned.
  */
+import { requestStalledBatches } from '../src/batches/advance.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
@@ -64,7 +65,10 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
           return stored + awaited + pieces + tokens;
         },
-        requested: () => requestStalledPromotions(database, now, isolate),
+        requested: async () => {
+          const batches = await requestStalledBatches(database, BATCH);
+          return batches + (await requestStalledPromotions(database, now, isolate));
+        },
       };
       // A kind that cannot be processed does not keep the others from expiring.
       await isolate({

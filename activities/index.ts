@@ -1,6 +1,8 @@
-/** The entry point of the activities: all of them, made from one context, each wrapped (failures.ts). */
+/** The entry point of the activities: all of them, made from the context of their process, each wrapped (failures.ts). */
+import type { BatchContext } from '../src/batches/context.ts';
 import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
-import type { Activities } from '../workflows/contracts.ts';
+import type { Activities, ApiActivities } from '../workflows/contracts.ts';
+import { createAdvanceBatch } from './advance-batch.ts';
 import { createArchiveOutputs } from './archive-outputs.ts';
 import { createAwaitGeneration } from './await-generation.ts';
 import { createCancelGeneration } from './cancel-generation.ts';
@@ -45,4 +47,9 @@ export function createActivities(context: ActivityContext): Activities {
     sweepObjects: translateFailures('sweepObjects', logger, createSweepObjects(context)),
     meterStorage: translateFailures('meterStorage', logger, createMeterStorage(context)),
   };
+}
+
+/** Those of an api. @param stopping aborted when the process stops. */
+export function createApiActivities(context: BatchContext, stopping: AbortSignal): ApiActivities {
+  return { advanceBatch: translateFailures('advanceBatch', context.logger, createAdvanceBatch(context, stopping)) };
 }

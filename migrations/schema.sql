@@ -101,6 +101,51 @@ CREATE TABLE awaited_responses (
 CREATE INDEX awaited_responses_by_age ON awaited_responses USING btree (created_at);
 CREATE INDEX awaited_responses_by_request ON awaited_responses USING btree (account_id, key_id, fingerprint, created_at);
 
+CREATE TABLE batch_rejections (
+  batch_id text NOT NULL,
+  line integer NOT NULL,
+  response jsonb NOT NULL,
+  CONSTRAINT batch_rejections_pkey PRIMARY KEY (batch_id, line)
+);
+
+CREATE TABLE batches (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  key_id text NOT NULL,
+  endpoint text NOT NULL,
+  completion_window text NOT NULL,
+  metadata jsonb,
+  input_file_id text NOT NULL,
+  input_object_key text NOT NULL,
+  input_bytes bigint NOT NULL,
+  output_kept_seconds integer NOT NULL,
+  status text DEFAULT 'validating'::text NOT NULL,
+  problems jsonb,
+  lines_total integer DEFAULT 0 NOT NULL,
+  lines_fed integer DEFAULT 0 NOT NULL,
+  fed_bytes bigint DEFAULT 0 NOT NULL,
+  lines_settled integer DEFAULT 0 NOT NULL,
+  lines_completed integer DEFAULT 0 NOT NULL,
+  lines_failed integer DEFAULT 0 NOT NULL,
+  output_file_id text,
+  error_file_id text,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  in_progress_at timestamp with time zone,
+  finalizing_at timestamp with time zone,
+  cancelling_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  advanced_at timestamp with time zone NOT NULL,
+  CONSTRAINT batches_pkey PRIMARY KEY (id),
+  CONSTRAINT batches_check CHECK (((lines_settled = (lines_completed + lines_failed)) AND (lines_settled <= lines_fed) AND (lines_fed <= lines_total))),
+  CONSTRAINT batches_check1 CHECK (((ended_at IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])))),
+  CONSTRAINT batches_status_check CHECK ((status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'finalizing'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelling'::text, 'cancelled'::text])))
+);
+CREATE INDEX batches_listed ON batches USING btree (account_id, created_at, id);
+CREATE INDEX batches_of_input ON batches USING btree (input_object_key) WHERE (ended_at IS NULL);
+CREATE INDEX batches_open ON batches USING btree (account_id) WHERE (ended_at IS NULL);
+CREATE INDEX batches_stalled ON batches USING btree (advanced_at) WHERE (ended_at IS NULL);
+
 CREATE TABLE callback_receivers (
   account_id text NOT NULL,
   origin text NOT NULL,
@@ -262,7 +307,7 @@ CREATE TABLE outbox (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT outbox_pkey PRIMARY KEY (id),
   CONSTRAINT outbox_kind_task_id_key UNIQUE (kind, subject_id),
-  CONSTRAINT outbox_kind_check CHECK ((kind = ANY (ARRAY['start_task'::text, 'cancel_task'::text, 'stop_generation'::text, 'deliver_callback'::text, 'promote_output'::text, 'wake_task'::text])))
+  CONSTRAINT outbox_kind_check CHECK ((kind = ANY (ARRAY['start_task'::text, 'cancel_task'::text, 'stop_generation'::text, 'deliver_callback'::text, 'promote_output'::text, 'wake_task'::text, 'start_batch'::text])))
 );
 CREATE INDEX outbox_ready ON outbox USING btree (due_at) WHERE is_ready;
 CREATE INDEX outbox_waiting ON outbox USING btree (account_id, id) WHERE (NOT is_ready);

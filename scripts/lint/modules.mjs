@@ -37,6 +37,7 @@ export const MODULES = [
   'src/tasks/repair',
   'src/generation',
   'src/text',
+  'src/batches',
   'src/presenters',
   'activities',
   'packages/mcp',

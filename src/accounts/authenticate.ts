@@ -134,6 +134,12 @@ export interface Authenticator {
    * @throws {AccountSuspendedError}
    */
   authenticateSession(secret: string): Promise<Caller>;
+  /**
+   * The caller for work that continues a request of a key, which has no secret.
+   *
+   * @throws {UnauthenticatedError} the key has ended. @throws {AccountSuspendedError}
+   */
+  callerOfKey(keyId: string): Promise<Caller>;
   /** Forgets a key at once: it was revoked, or its account suspended, in this process. */
   forget(keyId: string): void;
 }
@@ -232,6 +238,11 @@ export function createAuthenticator(
       const row = session === undefined ? undefined : await readKey(session.keyId);
       if (session === undefined || row?.scopes.includes('dashboard') !== true) throw new UnauthenticatedError();
       return { ...callerOf(session.keyId, row), sessionId: hashSecret(secret).toString('hex') };
+    },
+    async callerOfKey(keyId) {
+      const row = await readKey(keyId);
+      if (row === undefined) throw new UnauthenticatedError();
+      return callerOf(keyId, row);
     },
     forget: (keyId) => {
       rows.delete(keyId);

@@ -64,7 +64,7 @@ export function newTaskId(): TaskId {
 
 /** A random identifier with a prefix that says what it names: `acc_`, `out_`, `req_`. */
 export function newId(
-  prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjustment' | 'file' | 'upload' | 'part',
+  prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjustment' | 'file' | 'upload' | 'part' | 'batch',
 ): string {
   return `${prefix}_${newUlid()}`;
 }

@@ -2,7 +2,7 @@
  * Files in the form of OpenAI's API (contract §7.5): uploads whose client sent a purpose. They are rows of the same
  * table, and expire, count and are deleted in the same way; only their ids begin with `file-`.
  */
-import type { FilePurpose } from '@darkroom/api/openai/files';
+import type { StoredPurpose } from '@darkroom/api/openai/files';
 import type { Queryable, Statement } from '../database/database.ts';
 import { UPLOAD_COLUMNS, findUploads } from './uploads.ts';
 import type { Upload } from './uploads.ts';
@@ -11,7 +11,7 @@ import type { Upload } from './uploads.ts';
 export const MAX_BATCH_FILE_BYTES = 200_000_000;
 
 /** An upload that has a purpose. */
-export type PurposedFile = Upload & { readonly purpose: FilePurpose; readonly fileName: string };
+export type PurposedFile = Upload & { readonly purpose: StoredPurpose; readonly fileName: string };
 
 /** Whether an upload has the form of OpenAI's API. */
 export function isPurposed(upload: Upload): upload is PurposedFile {
@@ -29,7 +29,7 @@ export interface FilePage {
 }
 
 export interface FilePageOptions {
-  readonly purpose?: FilePurpose | undefined;
+  readonly purpose?: StoredPurpose | undefined;
   readonly order: 'asc' | 'desc';
   readonly limit: number;
   /** The id of a file of the same account, deleted or not; undefined: from the first. */

@@ -5,7 +5,7 @@
  *
  * An upload that has expired gets no new URL. Its existing URLs work to their end, so it is marked gone only then.
  */
-import type { FilePurpose } from '@darkroom/api/openai/files';
+import type { StoredPurpose } from '@darkroom/api/openai/files';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
@@ -42,7 +42,7 @@ export interface Upload {
   /** Lower-case hex. */
   readonly sha256: string;
   /** What its client wants to use it for, and the name that the client gave it; null: it has our form. */
-  readonly purpose: FilePurpose | null;
+  readonly purpose: StoredPurpose | null;
   readonly fileName: string | null;
   /** Unix seconds. */
   readonly createdAt: number;

@@ -19,6 +19,8 @@ import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { startPublishingCaps } from '../upstreams/published-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
+import { startBatchWorker } from './batch-worker.ts';
+import type { BatchWorker } from './batch-worker.ts';
 import { connectWhenPossible } from './connect-when-possible.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
@@ -65,6 +67,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   // Each text call adds a listener.
   setMaxListeners(0, stopping.signal);
   let launcher: Launcher | undefined;
+  let batches: BatchWorker | undefined;
   let connection: NativeConnection | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
   let renderMetrics: HttpContext['renderMetrics'] = () => foundation.metrics.registry.metrics();
@@ -127,6 +130,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       outboxMetrics: foundation.metrics.outbox,
     });
     launcher.wake();
+    batches = startBatchWorker(http, made, installationId);
     considerRepair = createReadRepair({
       database,
       accountDatabase: foundation.accountDatabase,
@@ -151,6 +155,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       await sleep(config.drainMs);
       connecting.abort();
       http.feed.close();
+      const batchesClosed = batches?.close();
       const graceMs = config.shutdownGraceMs;
       const grace = setTimeout(
         () => stopping.abort(new TextFailure('interrupted', 'the process stops')),
@@ -158,6 +163,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       );
       await Promise.all([server.close(graceMs), adminServer?.close(graceMs)]);
       clearTimeout(grace);
+      await batchesClosed;
       await http.bodyThreads.close();
       await text.close();
       await Promise.all([catalogue.close(), caps.close()]);

@@ -56,6 +56,7 @@ export const OUTBOX_KINDS = [
   'stop_generation',
   'deliver_callback',
   'promote_output',
+  'start_batch',
 ];
 
 /** @returns a function that shows a state. Values that are no longer available are removed. */

@@ -105,6 +105,12 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'clients',
     bound: 'a part of the body of POST /mcp, which was read within the bounds of json-body.ts',
   },
+  'src/batches/line.ts': {
+    uses: { 'JSON.parse': 1, TextDecoder: 1 },
+    of: 'clients',
+    bound:
+      '10 MB, 50,000 values, 1 MB of names, 33 levels (json-scanner.ts), in turns with the requests of the process',
+  },
   'src/http/bodies/parse-body.ts': {
     uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'clients',

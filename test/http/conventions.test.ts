@@ -40,7 +40,7 @@ const GIVEN_NAMES = [
   'upload_id',
 ];
 /** The groups of operations whose names are OpenAI's. */
-const OPENAI_TAGS = ['Text', 'Images and audio', 'Videos'];
+const OPENAI_TAGS = ['Text', 'Images and audio', 'Videos', 'Batches'];
 /** Numbers that are measured and not counted; none of them is an amount of money. */
 const MEASURED_NAMES = ['progress', 'durationSeconds', 'default'];
 

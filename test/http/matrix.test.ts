@@ -60,6 +60,7 @@ const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
   outputId: () => newId('out'),
   fileId: () => newId('file'),
   uploadId: () => newId('upload'),
+  batchId: () => newId('batch'),
   keyId: () => randomBase62(10),
   responseId: () => newTextCallId('responses'),
 };

@@ -85,6 +85,14 @@ async function newBatchFile({ served }: World, account: ServedAccount): Promise<
   return (JSON.parse(answer.text) as { id: string }).id;
 }
 
+/** The id of a batch. */
+async function newBatch(world: World, account: ServedAccount): Promise<string> {
+  const body = { ...batchBody, input_file_id: await newBatchFile(world, account) };
+  const answer = await account.client.send('POST', '/v1/batches', body);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return (answer.body as unknown as { id: string }).id;
+}
+
 /** The form of a part of an upload. */
 export async function partForm(
   bytes: Buffer | string,
@@ -96,6 +104,7 @@ export async function partForm(
   return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
 }
 
+const batchBody = { endpoint: '/v1/tasks', completion_window: '24h' };
 const uploadBody = { filename: 'lines.jsonl', purpose: 'batch', bytes: 2, mime_type: 'application/jsonl' };
 
 /** An upload with its only part. */
@@ -288,6 +297,15 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
     const after = await newBatchFile(world, account);
     await newBatchFile(world, account);
     return { query: `purpose=batch&limit=2&order=asc&after=${after}` };
+  },
+  createBatch: async (world, account) => ({
+    body: { ...batchBody, input_file_id: await newBatchFile(world, account), metadata: { order: '7' } },
+  }),
+  getBatch: async (world, account) => ({ params: { batchId: await newBatch(world, account) } }),
+  cancelBatch: async (world, account) => ({ params: { batchId: await newBatch(world, account) } }),
+  listBatches: async (world, account) => {
+    await newBatch(world, account);
+    return { query: `limit=1&after=${await newBatch(world, account)}` };
   },
   getFileContent: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),
   deleteFile: async (world, account) => ({ params: { fileId: await newFile(world, account) } }),

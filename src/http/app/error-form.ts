@@ -18,7 +18,7 @@ export type ErrorForm = 'envelope' | 'admin' | 'text' | 'models' | 'json-rpc';
 const OPENAI_PATHS: ReadonlySet<string> = new Set(['chat', 'responses', 'images', 'audio', 'videos']);
 
 /** The same for endpoints that other clients use as well. */
-const ALSO_OPENAI_PATHS: ReadonlySet<string> = new Set(['models', 'files', 'uploads']);
+const ALSO_OPENAI_PATHS: ReadonlySet<string> = new Set(['models', 'files', 'uploads', 'batches']);
 
 /**
  * @param path of a request or a route. An unusual form (`/v1//chat`, `/v1%2Fchat`) is treated like the path that it

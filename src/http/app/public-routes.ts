@@ -27,6 +27,7 @@ import { sessionRoutes } from '../routes/session.ts';
 import { speechRoutes } from '../routes/speech.ts';
 import { storageRoutes } from '../routes/storages.ts';
 import { createDashboard } from '../routes/dashboard.ts';
+import { batchRoutes } from '../routes/batches.ts';
 import { chatRoutes } from '../routes/chat.ts';
 import { responseRoutes } from '../routes/responses.ts';
 import { taskRoutes } from '../routes/tasks.ts';
@@ -60,6 +61,7 @@ export function publicRoutes(
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...uploadRoutes(http),
+    ...batchRoutes(http),
     ...estimateRoutes(http),
     ...modelRoutes(http),
     ...accountRoutes(http),

@@ -18,6 +18,7 @@ export const ROUTE_TAGS = [
   'Text',
   'Images and audio',
   'Videos',
+  'Batches',
   'Stored outputs',
   'Files',
   'Models',

@@ -37,6 +37,7 @@ import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
 import { failureOf, requestFieldOf } from './failure.ts';
+import type { FieldNames } from './failure.ts';
 import type { LiveFile } from './live-file.ts';
 
 /** The longest wait on the feed at once, in seconds: no task is in progress for as long, and a timer takes it. */
@@ -302,7 +303,7 @@ async function createTask(
 }
 
 /** An error about the input, with the name that its field has in the request. */
-function inFieldsOf(call: MediaCall, error: unknown): unknown {
+export function inFieldsOf<Failure>(call: FieldNames, error: Failure): Failure | RequestError {
   if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
   const { keyword } = error;
   const own = error.param.slice('input.'.length);

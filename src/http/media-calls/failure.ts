@@ -31,12 +31,19 @@ const FACTS: Readonly<Record<FailureReason, FailureFacts>> = {
   model_unavailable: { kind: 'unavailable', code: 'model_unavailable', isRetried: false },
 };
 
-type FieldNames = Pick<MediaCall, 'endpoint' | 'fieldOf'> & { readonly model: Pick<MediaCall['model'], 'definition'> };
+export type FieldNames = Pick<MediaCall, 'endpoint' | 'fieldOf'> & {
+  readonly model: Pick<MediaCall['model'], 'definition'>;
+};
 
 /** The field of a request that a field of the input follows from. @param own `image_urls.0` belongs to `image_urls`. */
 export function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
   const [first = ''] = own.split('.');
   return Object.hasOwn(fieldOf, first) ? fieldOf[first] : endpointFieldOf(model.definition, endpoint, own);
+}
+
+/** The kind of the error that a failed task is. */
+export function failureKind(task: TaskDetail): ErrorKind {
+  return FACTS[reasonOf(task)].kind;
 }
 
 /** @param task one that has failed. */

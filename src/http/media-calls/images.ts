@@ -59,13 +59,22 @@ export async function respondWithImages(http: HttpContext, imageCall: ImageCall)
   const ended = await runMediaCall(http, request, call);
   if (ended === undefined) return undefined;
   const outputs = requireOutputs(http, ended);
-  const facts = factsOf(outputs, fields);
   if (fields.response_format === 'url') {
-    const urls = presentTask(ended, http.urlSigner, http.now()).output ?? [];
-    return { created: ended.completedAt ?? 0, data: urls.map(({ url }) => ({ url })), ...facts };
+    return imagesOf(http, ended, outputs, fields);
   }
-  sendParts(http, request.ctx, await partsOf(http, ended, outputs, facts));
+  sendParts(http, request.ctx, await partsOf(http, ended, outputs, factsOf(outputs, fields)));
   return undefined;
+}
+
+/** The images as URLs. */
+export function imagesOf(
+  http: HttpContext,
+  task: TaskDetail,
+  outputs: readonly TaskOutput[],
+  fields: ImageResponseFields,
+): ImagesResponse {
+  const urls = presentTask(task, http.urlSigner, http.now()).output ?? [];
+  return { created: task.completedAt ?? 0, data: urls.map(({ url }) => ({ url })), ...factsOf(outputs, fields) };
 }
 
 /** An event for each image, whose file is read while it is sent. */

@@ -20,6 +20,7 @@ Every request carries \`Authorization: Bearer <ADMIN_TOKEN>\`. API keys are not 
 export const TAG_DESCRIPTIONS: Readonly<Record<(typeof ROUTE_TAGS)[number], string>> = {
   Tasks: 'Create, follow and cancel tasks.',
   Text: "Text models, compatible with OpenAI's API: its clients work with `{base_url}` as their base URL. Errors also have the `error` object of OpenAI's API. A call creates no task and no callback.",
+  Batches: 'Many requests in a file, with a file of results, compatible with OpenAI’s batches.',
   'Images and audio':
     "OpenAI's media endpoints: its clients work with `{base_url}` as their base URL. Every call is a task, and the response waits for its result. Errors also have the `error` object of OpenAI's API.",
   Videos:

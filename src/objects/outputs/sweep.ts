@@ -16,6 +16,9 @@ export interface DoomedObject {
 const IS_PINNED = `EXISTS (SELECT 1 FROM task_inputs i JOIN tasks t ON t.id = i.task_id
                             WHERE i.object_key = g.object_key AND t.completed_at IS NULL)`;
 
+/** A batch that has not ended reads its input file. */
+const IS_READ_BY_BATCH = `EXISTS (SELECT 1 FROM batches b WHERE b.input_object_key = g.object_key AND b.ended_at IS NULL)`;
+
 /** One that could not be deleted waits for its retry, so that those behind it have their turn. */
 const IS_HELD_BACK = `EXISTS (SELECT 1 FROM failing_items f
                                WHERE f.kind = 'object' AND f.subject_id = g.object_key AND f.retry_at > now())`;
@@ -29,6 +32,7 @@ const selectDoomed: Statement = {
          UNION ALL
          (SELECT 'file', g.id, g.object_key FROM files g
            WHERE g.gone_at <= $1 AND g.bytes_deleted_at IS NULL AND NOT ${IS_PINNED} AND NOT ${IS_HELD_BACK}
+             AND NOT ${IS_READ_BY_BATCH}
            ORDER BY g.gone_at LIMIT $2)`,
 };
 

@@ -9,9 +9,15 @@ import { REQUEST_HASH } from '../record/request-hash.ts';
 
 /**
  * What can be sent to Temporal in addition to the start of a task. All of it concerns a task, except the promotion of
- * an output.
+ * an output and the start of a batch.
  */
-type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
+type OutboxKind =
+  | 'cancel_task'
+  | 'wake_task'
+  | 'stop_generation'
+  | 'deliver_callback'
+  | 'promote_output'
+  | 'start_batch';
 
 interface ClaimedRow {
   readonly id: bigint;
@@ -31,8 +37,8 @@ export type OutboxItem = ClaimedRow &
         readonly definitionHash: string;
         readonly requestHash: string | null;
       }
-    | { readonly kind: Exclude<OutboxKind, 'promote_output'>; readonly subjectId: TaskId }
-    | { readonly kind: 'promote_output'; readonly subjectId: string }
+    | { readonly kind: Exclude<OutboxKind, 'promote_output' | 'start_batch'>; readonly subjectId: TaskId }
+    | { readonly kind: 'promote_output' | 'start_batch'; readonly subjectId: string }
   );
 
 /**
@@ -233,7 +239,7 @@ const insertRequest: Statement = {
  * Requests work from Temporal, in the transaction that decides it. A row that exists already is due again at once: a
  * claim of it may have been delivered before this decision.
  *
- * @param subjectId the task's id, or the output's.
+ * @param subjectId the task's id, the output's or the batch's.
  */
 export async function requestWork(
   transaction: Queryable,

@@ -7,13 +7,17 @@ import { UnixSeconds } from '../tasks/fields.ts';
 export const FILE_PURPOSES = ['batch', 'user_data', 'vision'] as const;
 export type FilePurpose = (typeof FILE_PURPOSES)[number];
 
+/** Those of stored files: `batch_output` is the results of a batch. */
+export const STORED_PURPOSES = [...FILE_PURPOSES, 'batch_output'] as const;
+export type StoredPurpose = (typeof STORED_PURPOSES)[number];
+
 /** The shortest and the longest time that a client may set, and the default, in seconds: OpenAI's, for batch files. */
 export const FILE_EXPIRY_SECONDS = { minimum: 3_600, maximum: 2_592_000, default: 2_592_000 } as const;
 
 /** The maximum number of files on a page. Clients that ask for more get a page with `has_more`. */
 export const MAX_LISTED_FILES = 1_000;
 
-const Purpose = Type.Unsafe<FilePurpose>({ type: 'string', enum: [...FILE_PURPOSES] });
+const Purpose = Type.Unsafe<StoredPurpose>({ type: 'string', enum: [...STORED_PURPOSES] });
 const FILE_ID = '^file-[0-9A-HJKMNP-TV-Z]{26}$';
 
 export const OpenAiFileSchema = Type.Object({
@@ -45,9 +49,9 @@ export const OpenAiFileListSchema = Type.Object({
 export const FileListQuerySchema = Type.Object(
   {
     purpose: Type.Optional(
-      Type.Unsafe<FilePurpose>({
+      Type.Unsafe<StoredPurpose>({
         type: 'string',
-        enum: [...FILE_PURPOSES],
+        enum: [...STORED_PURPOSES],
         description: 'Lists only files with this purpose.',
       }),
     ),

@@ -89,6 +89,7 @@ export const texts = {
       stop_generation: 'Cancel a provider’s job',
       deliver_callback: 'Deliver a callback',
       promote_output: 'Make an output persistent',
+      start_batch: 'Start a batch',
     } as Readonly<Record<string, string>>,
   },
   upstreams: {

@@ -1,0 +1,122 @@
+/**
+ * Some seconds of work on a batch. All of its state is in its row, so that any process may continue at any time, and
+ * two that work at once do no harm.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Queryable, Statement } from '../database/database.ts';
+import { readBatch } from './batch-record.ts';
+import type { Batch } from './batch-record.ts';
+import type { BatchContext } from './context.ts';
+import { feedLines } from './feed.ts';
+import { finalizeBatch } from './finalize.ts';
+import { settleLines } from './settle-lines.ts';
+import { validateBatch } from './validate.ts';
+
+/** How long one call works. */
+const STEP_MS = 20_000;
+/** How long it waits where there is nothing to feed. */
+const POLL_MS = 250;
+
+const markAdvanced: Statement = {
+  name: 'mark_batch_advanced',
+  text: 'UPDATE batches SET advanced_at = now() WHERE id = $1',
+};
+const markFinalizing: Statement = {
+  name: 'mark_batch_finalizing',
+  text: `UPDATE batches SET status = 'finalizing', finalizing_at = now() WHERE id = $1 AND status = 'in_progress'`,
+};
+const cancelUnread: Statement = {
+  name: 'cancel_unread_batch',
+  text: `UPDATE batches SET status = 'cancelled', ended_at = now() WHERE id = $1 AND status = 'cancelling'`,
+};
+
+/** @returns whether the batch has ended. */
+export async function advanceBatch(context: BatchContext, batchId: string, signal: AbortSignal): Promise<boolean> {
+  await context.database.query(markAdvanced, [batchId]);
+  const endAt = performance.now() + STEP_MS;
+  while (performance.now() < endAt) {
+    signal.throwIfAborted();
+    const batch = await readBatch(context.database, batchId);
+    if (batch.endedAt !== null) {
+      const { status, linesTotal, linesCompleted, linesFailed } = batch;
+      context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
+      return true;
+    }
+    const hasWorked = await step(context, batch, signal);
+    if (!hasWorked) await sleep(POLL_MS, undefined, { signal });
+  }
+  return false;
+}
+
+/** @returns whether more can be done at once. */
+async function step(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
+  switch (batch.status) {
+    case 'validating':
+      await validateBatch(context, batch, signal);
+      return true;
+    case 'in_progress':
+      return progress(context, batch, signal);
+    case 'cancelling':
+      if (batch.inProgressAt !== null) return drain(context, batch, 'cancelled', signal);
+      await context.database.query(cancelUnread, [batch.id]);
+      return true;
+    case 'finalizing':
+      await finalizeBatch(context, batch, 'completed', signal);
+      return true;
+    case 'completed':
+    case 'failed':
+    case 'expired':
+    case 'cancelled':
+      return true;
+  }
+}
+
+async function progress(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
+  const { database, clock, installationId } = context;
+  if (batch.linesSettled === batch.linesTotal) {
+    await database.query(markFinalizing, [batch.id]);
+    return true;
+  }
+  const isFed = batch.linesFed === batch.linesTotal;
+  if (!isFed && (await clock.read()) >= batch.expiresAt * 1000) return drain(context, batch, 'expired', signal);
+  const open = await settleLines(database, installationId, batch);
+  // Counted first: the row that was read is that of before.
+  const current = await readBatch(database, batch.id);
+  const hasSettled = current.linesSettled > batch.linesSettled;
+  if (isFed || current.status !== 'in_progress') return hasSettled;
+  return (await feedLines(context, current, open)) || hasSettled;
+}
+
+/** Nothing more is fed: what is in progress ends, and then the batch. */
+async function drain(
+  context: BatchContext,
+  batch: Batch,
+  status: 'cancelled' | 'expired',
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (batch.linesSettled < batch.linesFed) {
+    await settleLines(context.database, context.installationId, batch);
+    const { linesSettled } = await readBatch(context.database, batch.id);
+    return linesSettled > batch.linesSettled;
+  }
+  await finalizeBatch(context, batch, status, signal);
+  return true;
+}
+
+/** An open batch is worked on all the time: after this long without, its workflow is lost. */
+const STALLED_MINUTES = 5;
+
+const insertStalled: Statement = {
+  name: 'insert_stalled_batches',
+  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready)
+         SELECT 'start_batch', account_id, id, true FROM batches
+          WHERE ended_at IS NULL AND advanced_at < now() - make_interval(mins => ${STALLED_MINUTES})
+          ORDER BY advanced_at LIMIT $1
+         ON CONFLICT (kind, subject_id) DO NOTHING
+         RETURNING subject_id`,
+};
+
+/** Starts batches again whose workflow is lost. @returns how many, at most `limit`. */
+export async function requestStalledBatches(database: Queryable, limit: number): Promise<number> {
+  return (await database.query(insertStalled, [limit])).length;
+}

@@ -1,0 +1,193 @@
+/** The rows of batches (contract §10): creating, reading, listing and cancelling them. */
+import type { BatchEndpoint, BatchProblem, BatchStatus } from '@darkroom/api/openai/batches';
+import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';
+import type { Database, Queryable, Statement } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { newId } from '../domain/ids.ts';
+import { requestWork } from '../tasks/outbox/outbox.ts';
+
+/** The maximum number of batches of an account that have not ended. */
+const MAX_OPEN_BATCHES = 100;
+/** `Retry-After` beyond it: batches take minutes to hours. */
+const RETRY_BATCH_SECONDS = 60;
+
+const BATCH_ID = /^batch_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** A batch. Times are Unix seconds. */
+export interface Batch {
+  readonly id: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly endpoint: BatchEndpoint;
+  readonly completionWindow: string;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  readonly inputFileId: string;
+  readonly inputObjectKey: string;
+  readonly inputBytes: number;
+  readonly outputKeptSeconds: number;
+  readonly status: BatchStatus;
+  readonly problems: readonly BatchProblem[] | null;
+  readonly linesTotal: number;
+  readonly linesFed: number;
+  /** Where the next line begins in the input. */
+  readonly fedBytes: number;
+  readonly linesSettled: number;
+  readonly linesCompleted: number;
+  readonly linesFailed: number;
+  readonly outputFileId: string | null;
+  readonly errorFileId: string | null;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly inProgressAt: number | null;
+  readonly finalizingAt: number | null;
+  readonly cancellingAt: number | null;
+  readonly endedAt: number | null;
+}
+
+/** There is no such batch, or it is another account's. */
+export class BatchNotFoundError extends DarkroomError {
+  override readonly name = 'BatchNotFoundError';
+  override readonly kind = 'not_found';
+}
+
+/** The account has as many batches in progress as it may. */
+export class BatchesFullError extends DarkroomError {
+  override readonly name = 'BatchesFullError';
+  override readonly kind = 'rate_limited';
+  override readonly retryAfterSeconds = RETRY_BATCH_SECONDS;
+
+  constructor() {
+    super(`this account has ${MAX_OPEN_BATCHES} batches in progress, which is all it may; wait until one has ended`);
+  }
+}
+
+/** The batch has ended, or its files are being written. */
+export class BatchEndedError extends DarkroomError {
+  override readonly name = 'BatchEndedError';
+  override readonly kind = 'invalid_request';
+
+  constructor({ id, status }: Pick<Batch, 'id' | 'status'>) {
+    super(`invalid request: the batch ${id} is ${status} and can no longer be cancelled`);
+  }
+}
+
+const seconds = (column: string, name: string): string => `extract(epoch FROM ${column})::float8 AS "${name}"`;
+
+const COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", endpoint, completion_window AS "completionWindow",
+  metadata, input_file_id AS "inputFileId", input_object_key AS "inputObjectKey", input_bytes::float8 AS "inputBytes",
+  output_kept_seconds AS "outputKeptSeconds", status, problems, lines_total AS "linesTotal", lines_fed AS "linesFed",
+  fed_bytes::float8 AS "fedBytes", lines_settled AS "linesSettled", lines_completed AS "linesCompleted",
+  lines_failed AS "linesFailed", output_file_id AS "outputFileId", error_file_id AS "errorFileId",
+  ${seconds('created_at', 'createdAt')}, ${seconds('expires_at', 'expiresAt')},
+  ${seconds('in_progress_at', 'inProgressAt')}, ${seconds('finalizing_at', 'finalizingAt')},
+  ${seconds('cancelling_at', 'cancellingAt')}, ${seconds('ended_at', 'endedAt')}`;
+
+const lockBatches: Statement = {
+  name: 'lock_batches',
+  text: `SELECT pg_advisory_xact_lock(hashtextextended('batches:' || $1::text, 0))`,
+};
+const countOpen: Statement = {
+  name: 'count_open_batches',
+  text: 'SELECT count(*)::integer AS open FROM batches WHERE account_id = $1 AND ended_at IS NULL',
+};
+const insertBatch: Statement = {
+  name: 'insert_batch',
+  text: `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, metadata, input_file_id,
+                              input_object_key, input_bytes, output_kept_seconds, created_at, expires_at, advanced_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8), to_timestamp($12::float8), now())
+         RETURNING ${COLUMNS}`,
+};
+
+export type NewBatch = Pick<
+  Batch,
+  | 'accountId'
+  | 'keyId'
+  | 'endpoint'
+  | 'completionWindow'
+  | 'metadata'
+  | 'inputFileId'
+  | 'inputObjectKey'
+  | 'inputBytes'
+  | 'outputKeptSeconds'
+>;
+
+/**
+ * Records a batch, and requests its workflow in the same transaction.
+ *
+ * @param now milliseconds since 1970. @throws {BatchesFullError}
+ */
+export async function createBatch(database: Database, batch: NewBatch, now: number): Promise<Batch> {
+  const { accountId } = batch;
+  return database.transaction(async (transaction) => {
+    // One after another, so that together they cannot pass the limit.
+    await transaction.query(lockBatches, [accountId]);
+    const [count] = await transaction.query<{ open: number }>(countOpen, [accountId]);
+    if ((count?.open ?? 0) >= MAX_OPEN_BATCHES) throw new BatchesFullError();
+    const id = newId('batch');
+    const createdAt = now / 1000;
+    const [created] = await transaction.query<Batch>(insertBatch, [
+      id,
+      accountId,
+      batch.keyId,
+      batch.endpoint,
+      batch.completionWindow,
+      batch.metadata === null ? null : JSON.stringify(batch.metadata),
+      batch.inputFileId,
+      batch.inputObjectKey,
+      batch.inputBytes,
+      batch.outputKeptSeconds,
+      createdAt,
+      Math.floor(createdAt) + COMPLETION_WINDOW_SECONDS,
+    ]);
+    if (created === undefined) throw new Error('a batch was not inserted');
+    await requestWork(transaction, 'start_batch', accountId, id);
+    return created;
+  });
+}
+
+const selectBatch: Statement = {
+  name: 'select_batch',
+  text: `SELECT ${COLUMNS} FROM batches WHERE id = $1 AND ($2::text IS NULL OR account_id = $2)`,
+};
+
+/** @param accountId whose batch it must be; undefined for our own processes. @throws {BatchNotFoundError} */
+export async function readBatch(database: Queryable, id: string, accountId?: string): Promise<Batch> {
+  const [batch] = BATCH_ID.test(id) ? await database.query<Batch>(selectBatch, [id, accountId ?? null]) : [];
+  if (batch === undefined) throw new BatchNotFoundError();
+  return batch;
+}
+
+const listBatchRows: Statement = {
+  name: 'list_batches',
+  text: `SELECT ${COLUMNS} FROM batches
+          WHERE account_id = $1
+            AND ($2::text IS NULL
+                 OR (created_at, id) < ((SELECT created_at FROM batches WHERE id = $2 AND account_id = $1), $2))
+          ORDER BY created_at DESC, id DESC LIMIT $3`,
+};
+
+/** @returns the newest first. */
+export async function listBatches(
+  database: Queryable,
+  accountId: string,
+  { after, limit }: { readonly after: string | undefined; readonly limit: number },
+): Promise<{ readonly batches: readonly Batch[]; readonly hasMore: boolean }> {
+  if (after !== undefined) await readBatch(database, after, accountId);
+  const rows = await database.query<Batch>(listBatchRows, [accountId, after ?? null, limit + 1]);
+  return { batches: rows.slice(0, limit), hasMore: rows.length > limit };
+}
+
+const cancel: Statement = {
+  name: 'cancel_batch',
+  text: `UPDATE batches SET status = 'cancelling', cancelling_at = now()
+          WHERE id = $1 AND account_id = $2 AND status IN ('validating', 'in_progress')`,
+};
+
+/** Its workflow finds the status. Cancelling twice is cancelling once. @throws {BatchEndedError} */
+export async function cancelBatch(database: Queryable, id: string, accountId: string): Promise<Batch> {
+  await readBatch(database, id, accountId);
+  await database.query(cancel, [id, accountId]);
+  const batch = await readBatch(database, id, accountId);
+  if (batch.status !== 'cancelling' && batch.status !== 'cancelled') throw new BatchEndedError(batch);
+  return batch;
+}

@@ -1,0 +1,49 @@
+/** What the work on batches needs, and how it makes a task of a line. Assembled in src/processes/batch-worker.ts. */
+import type { BatchEndpoint } from '@darkroom/api/openai/batches';
+import type { Authenticator, Caller } from '../accounts/authenticate.ts';
+import type { Database } from '../database/database.ts';
+import type { DatabaseClock } from '../database/database-clock.ts';
+import type { DarkroomError } from '../domain/darkroom-error.ts';
+import type { ObjectStore } from '../objects/stores/object-store.ts';
+import type { OutboxItem } from '../tasks/outbox/outbox.ts';
+import type { TaskCreator } from '../tasks/create/create.ts';
+import type { TaskDetail } from '../tasks/record/read.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+/** The response that a request of its own would have got, as it is written into a file of results. */
+export interface LineResponse {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** The task of a line. */
+export interface LineTask {
+  /** The body of the create. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** An error of the create, with the names that fields have in the line. */
+  translate(error: DarkroomError): DarkroomError;
+}
+
+/** An endpoint whose requests may be the lines of a batch. */
+export interface LineEndpoint {
+  /** @throws {DarkroomError} the body is rejected. */
+  taskOf(caller: Caller, body: unknown): LineTask;
+  /** The response for a task that has ended. */
+  respond(task: TaskDetail): Promise<LineResponse>;
+  /** The response for a line that is rejected. */
+  reject(error: DarkroomError): LineResponse;
+}
+
+export interface BatchContext {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly clock: DatabaseClock;
+  readonly logger: Logger;
+  readonly installationId: string;
+  readonly authenticator: Pick<Authenticator, 'callerOfKey'>;
+  readonly taskCreator: Pick<TaskCreator, 'createMany'>;
+  readonly endpoints: Readonly<Record<BatchEndpoint, LineEndpoint>>;
+  /** Awaited between lines: a hundred of them are much work for a process that serves requests. */
+  nextTurn(): Promise<void>;
+  wakeLauncher(claimed?: OutboxItem): void;
+}

@@ -1,0 +1,90 @@
+/** Writes the files of a batch, and ends it in the transaction that records them. */
+import { Readable } from 'node:stream';
+import type { BatchStatus } from '@darkroom/api/openai/batches';
+import { DatabaseUnavailableError } from '../database/database.ts';
+import type { Statement } from '../database/database.ts';
+import { newId } from '../domain/ids.ts';
+import { purposedId } from '../objects/openai-files.ts';
+import { insertFile, uploadKey } from '../objects/uploads.ts';
+import type { NewUpload } from '../objects/uploads.ts';
+import type { Batch } from './batch-record.ts';
+import type { BatchContext } from './context.ts';
+import { resultsOf } from './results.ts';
+import type { ResultKind } from './results.ts';
+
+const JSON_LINES = 'application/jsonl';
+
+const endBatch: Statement = {
+  name: 'end_batch',
+  text: `UPDATE batches SET status = $2, ended_at = now(), output_file_id = $3, error_file_id = $4
+          WHERE id = $1 AND ended_at IS NULL RETURNING id`,
+};
+const dropRejections: Statement = {
+  name: 'drop_batch_rejections',
+  text: 'DELETE FROM batch_rejections WHERE batch_id = $1',
+};
+
+/** @param status how it ends. A repeated attempt writes other files; only those of the one that ends it are recorded. */
+export async function finalizeBatch(
+  context: BatchContext,
+  batch: Batch,
+  status: Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, clock } = context;
+  const files: NewUpload[] = [];
+  try {
+    const output = await write(context, batch, 'output', signal);
+    if (output !== undefined) files.push(output);
+    const errors = await write(context, batch, 'error', signal);
+    if (errors !== undefined) files.push(errors);
+    const createdAt = (await clock.read()) / 1000;
+    const isEnded = await database.transaction(async (transaction) => {
+      const ended = await transaction.query(endBatch, [batch.id, status, output?.id ?? null, errors?.id ?? null]);
+      if (ended.length === 0) return false;
+      const expiresAt = Math.floor(createdAt) + batch.outputKeptSeconds;
+      for (const file of files) await insertFile(transaction, file, { createdAt, expiresAt });
+      await transaction.query(dropRejections, [batch.id]);
+      return true;
+    });
+    if (!isEnded) await discard(context, files);
+  } catch (error) {
+    // It is unknown then whether the rows were written: the sweep decides by the rows.
+    if (!(error instanceof DatabaseUnavailableError)) await discard(context, files);
+    throw error;
+  }
+}
+
+/** @returns undefined: there is no such line. */
+async function write(
+  context: BatchContext,
+  batch: Batch,
+  kind: ResultKind,
+  signal: AbortSignal,
+): Promise<NewUpload | undefined> {
+  const lines = kind === 'output' ? batch.linesCompleted : batch.linesTotal - batch.linesCompleted;
+  if (lines === 0) return undefined;
+  const id = newId('file');
+  const objectKey = uploadKey(id);
+  const body = Readable.from(resultsOf(context, batch, kind, signal), { objectMode: false });
+  const { sizeBytes, sha256 } = await context.store.put(objectKey, body, { mimeType: JSON_LINES, signal });
+  return {
+    id: purposedId(id),
+    accountId: batch.accountId,
+    objectKey,
+    mimeType: JSON_LINES,
+    sizeBytes,
+    sha256,
+    purpose: 'batch_output',
+    fileName: `${batch.id}_${kind}.jsonl`,
+  };
+}
+
+/** The sweep removes what cannot be deleted now. */
+async function discard({ store, logger }: BatchContext, files: readonly NewUpload[]): Promise<void> {
+  for (const { objectKey } of files) {
+    await store.delete(objectKey).catch((error: unknown) => {
+      logger.warn({ err: error }, 'deleting a file of a batch failed; the sweep will retry');
+    });
+  }
+}

@@ -1,0 +1,113 @@
+/** The results of a batch, line by line: the input is read again, and each line is looked up by the id of its task. */
+import type { Queryable, Statement } from '../database/database.ts';
+import { taskIdForKey } from '../domain/ids.ts';
+import { TASK_DETAIL_COLUMNS, detailOf } from '../tasks/record/read.ts';
+import type { TaskRow } from '../tasks/record/read.ts';
+import type { Batch } from './batch-record.ts';
+import type { BatchContext, LineResponse } from './context.ts';
+import { readLines } from './input-lines.ts';
+import type { InputLine } from './input-lines.ts';
+import { lineKey, parseLine } from './line.ts';
+
+/** Lines that are looked up together. */
+const LINES_AT_ONCE = 100;
+
+const selectTasks: Statement = {
+  name: 'select_tasks_of_lines',
+  text: `SELECT ${TASK_DETAIL_COLUMNS} FROM tasks t WHERE t.id = ANY ($1)`,
+};
+const selectRejections: Statement = {
+  name: 'select_batch_rejections',
+  text: 'SELECT line, response FROM batch_rejections WHERE batch_id = $1 AND line BETWEEN $2 AND $3',
+};
+
+/** Which lines a file has: those that succeeded, or all others. */
+export type ResultKind = 'output' | 'error';
+
+interface Result {
+  readonly kind: ResultKind;
+  readonly requestId: string;
+  readonly response: LineResponse | undefined;
+}
+
+/** @returns the lines of a file, in the order of the input. */
+export async function* resultsOf(
+  context: BatchContext,
+  batch: Batch,
+  kind: ResultKind,
+  signal: AbortSignal,
+): AsyncGenerator<string, void, undefined> {
+  let chunk: InputLine[] = [];
+  for await (const line of readLines(context.store, batch)) {
+    chunk.push(line);
+    if (chunk.length < LINES_AT_ONCE) continue;
+    yield* chunkOf(context, batch, kind, chunk);
+    signal.throwIfAborted();
+    chunk = [];
+  }
+  if (chunk.length > 0) yield* chunkOf(context, batch, kind, chunk);
+}
+
+async function* chunkOf(
+  context: BatchContext,
+  batch: Batch,
+  kind: ResultKind,
+  lines: readonly InputLine[],
+): AsyncGenerator<string, void, undefined> {
+  const results = await readResults(context, batch, kind, lines);
+  for (const line of lines) {
+    const result = results.get(line.index) ?? notFed(batch, line.index);
+    if (result.kind !== kind) continue;
+    await context.nextTurn();
+    yield `${JSON.stringify(present(batch, line, result))}\n`;
+  }
+}
+
+async function readResults(
+  { database, endpoints, installationId }: BatchContext,
+  batch: Batch,
+  kind: ResultKind,
+  lines: readonly InputLine[],
+): Promise<ReadonlyMap<number, Result>> {
+  const { id, accountId, endpoint } = batch;
+  const ids = new Map(lines.map(({ index }) => [taskIdForKey(installationId, accountId, lineKey(id, index)), index]));
+  const results = new Map<number, Result>();
+  for (const { line, response } of await rejectionsOf(database, id, lines)) {
+    results.set(line, { kind: 'error', requestId: `${id}_${line + 1}`, response });
+  }
+  // A line that was rejected by one attempt and accepted by another has the result of its task.
+  for (const row of await database.query<TaskRow>(selectTasks, [[...ids.keys()]])) {
+    const index = ids.get(row.id);
+    if (index === undefined) continue;
+    const own: ResultKind = row.status === 'success' ? 'output' : 'error';
+    const response = own === kind ? await endpoints[endpoint].respond(detailOf(row)) : undefined;
+    results.set(index, { kind: own, requestId: row.id, response });
+  }
+  return results;
+}
+
+async function rejectionsOf(database: Queryable, id: string, lines: readonly InputLine[]) {
+  const range = [lines[0]?.index ?? 0, lines.at(-1)?.index ?? 0];
+  return database.query<{ line: number; response: LineResponse }>(selectRejections, [id, ...range]);
+}
+
+/** The batch has ended before the line had its turn. */
+function notFed({ id }: Batch, line: number): Result {
+  return { kind: 'error', requestId: `${id}_${line + 1}`, response: undefined };
+}
+
+const NOT_FED = {
+  cancelling: { code: 'batch_cancelled', message: 'The batch was cancelled before this request had its turn.' },
+  expired: { code: 'batch_expired', message: 'The batch expired before this request had its turn.' },
+};
+
+/** OpenAI's form of a result. */
+function present(batch: Batch, line: InputLine, { requestId, response }: Result) {
+  return {
+    id: `batch_req_${batch.id.slice('batch_'.length)}_${line.index + 1}`,
+    custom_id: parseLine(line, batch.endpoint).customId,
+    response:
+      response === undefined ? null : { status_code: response.status, request_id: requestId, body: response.body },
+    error: response === undefined ? NOT_FED[batch.status === 'cancelling' ? 'cancelling' : 'expired'] : null,
+  };
+}

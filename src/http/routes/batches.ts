@@ -1,0 +1,157 @@
+/** `/v1/batches` (contract §10): many requests in a file, as OpenAI's clients create, poll, list and cancel them. */
+import {
+  BatchListQuerySchema,
+  BatchListSchema,
+  BatchSchema,
+  COMPLETION_WINDOW,
+  CreateBatchSchema,
+} from '@darkroom/api/openai/batches';
+import type { CreateBatchBody } from '@darkroom/api/openai/batches';
+import { FILE_EXPIRY_SECONDS } from '@darkroom/api/openai/files';
+import { ForbiddenError } from '../../accounts/authenticate.ts';
+import { BatchNotFoundError, cancelBatch, createBatch, listBatches, readBatch } from '../../batches/batch-record.ts';
+import type { Batch } from '../../batches/batch-record.ts';
+import { MAX_BATCH_FILE_BYTES } from '../../objects/openai-files.ts';
+import { UploadNotFoundError, isFileId, readUpload } from '../../objects/uploads.ts';
+import type { Upload } from '../../objects/uploads.ts';
+import { presentBatch } from '../../presenters/batch.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route, RouteRequest } from '../app/route.ts';
+
+const BATCH_PARAM = { batchId: 'The batch id, as returned by `POST /v1/batches`.' };
+const DEFAULT_LIMIT = 20;
+
+export function batchRoutes(http: HttpContext): readonly Route[] {
+  const batch = { kind: 'json', schema: BatchSchema } as const;
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/batches',
+      operationId: 'createBatch',
+      tag: 'Batches',
+      summary: 'Create a batch',
+      description:
+        'Compatible with OpenAI’s batches. Each line of the input file is a request of the `endpoint`, which creates a task when it has its turn: a batch takes at most half of the account’s concurrent tasks. The results are files in the form of OpenAI’s API. A line that is wrong, or finds no balance, is an error of that line alone.',
+      access: 'tasks:write',
+      budget: 'create',
+      body: {
+        kind: 'json',
+        schema: CreateBatchSchema,
+        examples: {
+          tasks: {
+            summary: 'Tasks',
+            value: {
+              input_file_id: 'file-01JZ3V5W8Q4Y7N2K9M6B1C0D3F',
+              endpoint: '/v1/tasks',
+              completion_window: COMPLETION_WINDOW,
+            },
+          },
+        },
+      },
+      response: batch,
+      async handle(request) {
+        return presentBatch(await create(http, request));
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/batches',
+      operationId: 'listBatches',
+      tag: 'Batches',
+      summary: 'List batches',
+      description: 'The newest first.',
+      access: 'tasks:read',
+      query: BatchListQuerySchema,
+      isExpensive: true,
+      response: { kind: 'json', schema: BatchListSchema },
+      async handle({ caller, query: { limit = DEFAULT_LIMIT, after } }) {
+        const page = await listBatches(http.database, caller.accountId, { after, limit }).catch((error: unknown) => {
+          if (error instanceof BatchNotFoundError) throw invalid('after', 'there is no such batch');
+          throw error;
+        });
+        const data = page.batches.map(presentBatch);
+        const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+        return { object: 'list', data, ...ends, has_more: page.hasMore };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/batches/{batchId}',
+      operationId: 'getBatch',
+      tag: 'Batches',
+      summary: 'Get a batch',
+      access: 'tasks:read',
+      params: BATCH_PARAM,
+      response: batch,
+      errors: ['NOT_FOUND'],
+      async handle({ caller, params }) {
+        return presentBatch(await readBatch(http.database, params['batchId'] ?? '', caller.accountId));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/batches/{batchId}/cancel',
+      operationId: 'cancelBatch',
+      tag: 'Batches',
+      summary: 'Cancel a batch',
+      description:
+        'No further line is started. The batch is `cancelling` until the tasks in progress have ended, then `cancelled`, with the results so far.',
+      access: 'tasks:write',
+      budget: 'create',
+      params: BATCH_PARAM,
+      response: batch,
+      errors: ['NOT_FOUND'],
+      async handle({ caller, params }) {
+        return presentBatch(await cancelBatch(http.database, params['batchId'] ?? '', caller.accountId));
+      },
+    }),
+  ];
+}
+
+async function create(
+  http: HttpContext,
+  { caller, body }: Pick<RouteRequest<unknown, CreateBatchBody>, 'caller' | 'body'>,
+): Promise<Batch> {
+  // Its lines would outlive the token, and its limits.
+  if (caller.tokenId !== undefined) throw new ForbiddenError('a short-lived token may not create batches');
+  const file = await requireInput(http, caller.accountId, body.input_file_id);
+  const batch = await createBatch(
+    http.accountDatabase(caller.accountId),
+    {
+      accountId: caller.accountId,
+      keyId: caller.keyId,
+      endpoint: body.endpoint,
+      completionWindow: body.completion_window,
+      metadata: body.metadata ?? null,
+      inputFileId: file.id,
+      inputObjectKey: file.objectKey,
+      inputBytes: file.sizeBytes,
+      outputKeptSeconds: body.output_expires_after?.seconds ?? FILE_EXPIRY_SECONDS.default,
+    },
+    http.now(),
+  );
+  http.wakeLauncher();
+  return batch;
+}
+
+/** @throws {RequestError} 400: the account has no such file, or it is not for batches. */
+async function requireInput(http: HttpContext, accountId: string, id: string): Promise<Upload> {
+  const missing = () => invalid('input_file_id', 'there is no such file');
+  if (!isFileId(id)) throw missing();
+  const file = await readUpload(http.database, accountId, id, http.now()).catch((error: unknown) => {
+    throw error instanceof UploadNotFoundError ? missing() : error;
+  });
+  if (file.purpose !== 'batch') {
+    throw invalid('input_file_id', `the file has the purpose ${file.purpose ?? 'of an upload'}, and not batch`);
+  }
+  if (file.sizeBytes > MAX_BATCH_FILE_BYTES) {
+    throw invalid('input_file_id', `the file has more than ${MAX_BATCH_FILE_BYTES} bytes`);
+  }
+  return file;
+}
+
+function invalid(field: string, problem: string) {
+  return invalidRequest(`invalid request: ${field}: ${problem}`, { param: field, code: 'invalid_value' });
+}

@@ -1,0 +1,329 @@
+/** Batches from their file to their results, with a real Temporal, PostgreSQL, api and worker. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { waitFor } from '@darkroom/testing/wait-for';
+import { SCOPES } from '../../src/accounts/api-key.ts';
+import { requestStalledBatches } from '../../src/batches/advance.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { BatchClient, lineOf } from './batch-client.ts';
+
+const TASKS = '/v1/tasks';
+
+describe('batches', () => {
+  let darkroom: Darkroom;
+  before(async () => {
+    darkroom = await startDarkroom();
+  });
+  after(() => darkroom?.stop());
+
+  async function newClient(
+    options: Parameters<Darkroom['createAccount']>[0] = {},
+  ): Promise<{ readonly account: TestAccount; readonly batches: BatchClient }> {
+    const account = await darkroom.createAccount(options);
+    return { account, batches: new BatchClient(darkroom.url, account) };
+  }
+
+  const taskLine = (customId: string, prompt = 'a lake'): string =>
+    lineOf(TASKS, customId, { model: 'darkroom/scene', input: { prompt } });
+
+  const keyOf = (batches: BatchClient) => ({ Authorization: `Bearer ${batches.key}` });
+
+  /** The price of an output, in micro-USD, as a task is held for it. */
+  async function priceOf(model: string): Promise<bigint> {
+    const { account } = await newClient();
+    const answer = await account.client.send('POST', '/v1/tasks/estimate', { model, input: { prompt: 'a lake' } });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    const { maxCost } = answer.body.data as unknown as { maxCost: string };
+    return BigInt(Math.round(Number(maxCost) * 1_000_000));
+  }
+
+  async function tasksOf({ id }: TestAccount): Promise<number> {
+    const rows = await darkroom.testDatabase.database.query<{ tasks: number }>(
+      {
+        name: 'count_tasks_of_account',
+        text: 'SELECT count(*)::integer AS tasks FROM tasks WHERE account_id = $1',
+      },
+      [id],
+    );
+    return rows[0]?.tasks ?? 0;
+  }
+
+  it('makes a task of every line, and a file of the results', async () => {
+    const { account, batches } = await newClient();
+    const created = await batches.create(
+      TASKS,
+      ['a', 'b', 'c'].map((id) => taskLine(id)),
+      { metadata: { order: '7' } },
+    );
+    assert.equal(created.status, 'validating');
+    assert.equal(created.expires_at, created.created_at + 86_400);
+    const ended = await batches.waitForEnd(created.id);
+    assert.equal(ended.status, 'completed', JSON.stringify(ended));
+    assert.deepEqual(ended.request_counts, { total: 3, completed: 3, failed: 0 });
+    assert.deepEqual(ended.metadata, { order: '7' });
+    assert.equal(ended.error_file_id, undefined);
+    const results = await batches.results(ended.output_file_id);
+    assert.deepEqual(
+      results.map((line) => line.custom_id),
+      ['a', 'b', 'c'],
+    );
+    for (const { response, error } of results) {
+      assert.equal(error, null);
+      assert.equal(response?.status_code, 200);
+      const task = response.body.data as { taskId: string; status: string; output: { url: string }[] };
+      assert.equal(task.taskId, response.request_id);
+      assert.equal(task.status, 'success');
+      assert.equal((await fetch(task.output[0]?.url ?? '')).status, 200);
+    }
+    assert.equal(await tasksOf(account), 3);
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
+  });
+
+  it('answers a wrong line with an error of its own', async () => {
+    const { account, batches } = await newClient();
+    const lines = [
+      taskLine('good'),
+      '{"custom_id":',
+      '',
+      lineOf('/v1/videos', 'elsewhere', {}),
+      lineOf(TASKS, 'unknown', { model: 'darkroom/none', input: { prompt: 'a lake' } }),
+      lineOf(TASKS, 'invalid', { model: 'darkroom/scene', input: { prompt: 7 } }),
+      JSON.stringify({ custom_id: 'get', method: 'GET', url: TASKS, body: {} }),
+      JSON.stringify({ method: 'POST', url: TASKS, body: {} }),
+    ];
+    const ended = await batches.waitForEnd((await batches.create(TASKS, lines)).id);
+    assert.equal(ended.status, 'completed', JSON.stringify(ended));
+    assert.deepEqual(ended.request_counts, { total: 7, completed: 1, failed: 6 });
+    assert.deepEqual(
+      (await batches.results(ended.output_file_id)).map((line) => line.custom_id),
+      ['good'],
+    );
+    const errors = await batches.results(ended.error_file_id);
+    assert.deepEqual(
+      errors.map((line) => [line.custom_id, line.response?.status_code, line.response?.body.error_code]),
+      [
+        [null, 400, 'INVALID_REQUEST'],
+        ['elsewhere', 400, 'INVALID_REQUEST'],
+        ['unknown', 400, 'MODEL_UNAVAILABLE'],
+        ['invalid', 400, 'INVALID_REQUEST'],
+        ['get', 400, 'INVALID_REQUEST'],
+        [null, 400, 'INVALID_REQUEST'],
+      ],
+    );
+    assert.equal(await tasksOf(account), 1);
+  });
+
+  it('makes images and videos, whose results refer to files', async () => {
+    const { batches } = await newClient();
+    const images = '/v1/images/generations';
+    const image = { model: 'darkroom/scene', prompt: 'a lake', size: '1024x1024' };
+    const made = await batches.waitForEnd(
+      (
+        await batches.create(images, [
+          lineOf(images, 'image', image),
+          lineOf(images, 'bytes', { ...image, response_format: 'b64_json' }),
+          lineOf(images, 'stream', { ...image, stream: true }),
+          lineOf(images, 'size', { ...image, size: '3x3' }),
+        ])
+      ).id,
+    );
+    assert.deepEqual(made.request_counts, { total: 4, completed: 1, failed: 3 }, JSON.stringify(made));
+    const [result] = await batches.results(made.output_file_id);
+    const [file] = (result?.response?.body.data ?? []) as { url: string }[];
+    assert.equal((await fetch(file?.url ?? '')).headers.get('content-type'), 'image/png');
+    const errors = await batches.results(made.error_file_id);
+    assert.deepEqual(
+      errors.map(({ custom_id: id, response }) => [id, response?.status_code, response?.body.error?.param]),
+      [
+        ['bytes', 400, 'response_format'],
+        ['stream', 400, 'stream'],
+        ['size', 400, 'size'],
+      ],
+    );
+
+    const videos = '/v1/videos';
+    const clip = { model: 'darkroom/motion', prompt: 'a lake', seconds: '4' };
+    const filmed = await batches.waitForEnd(
+      (
+        await batches.create(videos, [
+          lineOf(videos, 'clip', clip),
+          lineOf(videos, 'file', { ...clip, input_reference: { file_id: 'file-none' } }),
+        ])
+      ).id,
+    );
+    assert.deepEqual(filmed.request_counts, { total: 2, completed: 1, failed: 1 }, JSON.stringify(filmed));
+    const [video] = await batches.results(filmed.output_file_id);
+    assert.equal(video?.response?.body.status, 'completed');
+    const content = await fetch(`${darkroom.url}/v1/videos/${video.response.request_id}/content`, {
+      headers: keyOf(batches),
+    });
+    assert.equal(content.headers.get('content-type'), 'video/mp4');
+  });
+
+  it('answers lines without balance with 402, and charges the others', async () => {
+    // One image costs less than this, and two cost more.
+    const one = await priceOf('darkroom/scene');
+    const { account, batches } = await newClient({ usd: one + one / 2n });
+    const ended = await batches.waitForEnd(
+      (
+        await batches.create(
+          TASKS,
+          ['a', 'b', 'c'].map((id) => taskLine(id)),
+        )
+      ).id,
+    );
+    assert.deepEqual(ended.request_counts, { total: 3, completed: 1, failed: 2 }, JSON.stringify(ended));
+    const errors = await batches.results(ended.error_file_id);
+    assert.deepEqual(
+      errors.map(({ response }) => [response?.status_code, response?.body.error_code]),
+      [
+        [402, 'INSUFFICIENT_BALANCE'],
+        [402, 'INSUFFICIENT_BALANCE'],
+      ],
+    );
+    assert.equal(await tasksOf(account), 1);
+  });
+
+  it('fails as a whole where a custom_id occurs twice, or there is no line', async () => {
+    const { account, batches } = await newClient();
+    const twice = await batches.waitForEnd(
+      (await batches.create(TASKS, [taskLine('a'), taskLine('b'), taskLine('a')])).id,
+    );
+    assert.equal(twice.status, 'failed');
+    assert.ok(twice.failed_at);
+    assert.deepEqual(
+      twice.errors?.data.map(({ code, line, param }) => ({ code, line, param })),
+      [{ code: 'duplicate_custom_id', line: 3, param: 'custom_id' }],
+    );
+    const empty = await batches.waitForEnd((await batches.create(TASKS, ['', ' ', ''])).id);
+    assert.deepEqual([empty.status, empty.errors?.data[0]?.code], ['failed', 'empty_file']);
+    const many = await batches.waitForEnd(
+      (
+        await batches.create(
+          TASKS,
+          Array.from({ length: 50_001 }, () => '{}'),
+        )
+      ).id,
+    );
+    assert.deepEqual([many.status, many.errors?.data[0]?.code], ['failed', 'too_many_lines']);
+    assert.equal(await tasksOf(account), 0);
+  });
+
+  it('starts no more lines once it is cancelled, and reports every line', async () => {
+    const { account, batches } = await newClient({ runningCap: 2 });
+    const ids = Array.from({ length: 60 }, (_, index) => `line-${index}`);
+    const { id } = await batches.create(
+      TASKS,
+      ids.map((each) => taskLine(each)),
+    );
+    await waitFor('the first line has ended', async () => (await batches.get(id)).request_counts.completed > 0);
+    assert.ok(['cancelling', 'cancelled'].includes((await batches.cancel(id)).status));
+    await batches.cancel(id);
+    const ended = await batches.waitForEnd(id);
+    assert.equal(ended.status, 'cancelled', JSON.stringify(ended));
+    assert.ok(ended.cancelling_at !== undefined && ended.cancelled_at !== undefined);
+    const results = await batches.results(ended.output_file_id);
+    const errors = await batches.results(ended.error_file_id);
+    assert.equal(results.length, ended.request_counts.completed);
+    assert.deepEqual(new Set([...results, ...errors].map((line) => line.custom_id)), new Set(ids));
+    assert.equal(results.length + errors.length, ids.length);
+    assert.ok(
+      errors.length > 0 &&
+        errors.every(({ error, response }) => error?.code === 'batch_cancelled' && response === null),
+    );
+    assert.equal(await tasksOf(account), results.length);
+    const again = await account.client.send(
+      'POST',
+      `/v1/batches/${(await batches.waitForEnd((await batches.create(TASKS, [taskLine('a')])).id)).id}/cancel`,
+    );
+    assert.equal(again.status, 400);
+  });
+
+  it('expires after its window, with the results so far', async () => {
+    const { account, batches } = await newClient({ runningCap: 2 });
+    const ids = Array.from({ length: 40 }, (_, index) => `line-${index}`);
+    const { id } = await batches.create(
+      TASKS,
+      ids.map((each) => taskLine(each)),
+    );
+    await waitFor('the first line has ended', async () => (await batches.get(id)).request_counts.completed > 0);
+    const { database } = darkroom.testDatabase;
+    await database.query({ name: 'end_window', text: 'UPDATE batches SET expires_at = now() WHERE id = $1' }, [id]);
+    const ended = await batches.waitForEnd(id);
+    assert.equal(ended.status, 'expired', JSON.stringify(ended));
+    assert.ok(ended.expired_at);
+    const [results, errors] = [await batches.results(ended.output_file_id), await batches.results(ended.error_file_id)];
+    assert.equal(results.length + errors.length, 40);
+    assert.ok(errors.every(({ error }) => error?.code === 'batch_expired'));
+    assert.equal(await tasksOf(account), results.length);
+  });
+
+  it('leaves half of the slots of an account to its other tasks', async () => {
+    const { account, batches } = await newClient({ runningCap: 4 });
+    const { id } = await batches.create(
+      TASKS,
+      Array.from({ length: 10 }, (_, index) => taskLine(`line-${index}`)),
+    );
+    let most = 0;
+    let ended = await batches.get(id);
+    while (ended.status !== 'completed') {
+      const [row] = await darkroom.testDatabase.database.query<{ open: number }>(
+        {
+          name: 'count_open_tasks_of_account',
+          text: 'SELECT count(*)::integer AS open FROM tasks WHERE account_id = $1 AND completed_at IS NULL',
+        },
+        [account.id],
+      );
+      most = Math.max(most, row?.open ?? 0);
+      ended = await batches.get(id);
+      assert.ok(!['failed', 'expired'].includes(ended.status), JSON.stringify(ended));
+    }
+    assert.deepEqual(ended.request_counts, { total: 10, completed: 10, failed: 0 });
+    assert.ok(most >= 1 && most <= 2, `${most} at once`);
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
+  });
+
+  it('rejects the lines that are left once its key is revoked', async () => {
+    const { account, batches } = await newClient({ runningCap: 2 });
+    const { database } = darkroom.testDatabase;
+    const created = await account.client.send('POST', '/v1/account/keys', { name: 'short', scopes: SCOPES });
+    const other = created.body.data as unknown as { id: string; key: string };
+    const own = new BatchClient(darkroom.url, { ...account, client: new ApiClient([darkroom.url], other.key) });
+    const { id } = await own.create(
+      TASKS,
+      Array.from({ length: 40 }, (_, index) => taskLine(`line-${index}`)),
+    );
+    await waitFor('the first line has ended', async () => (await batches.get(id)).request_counts.completed > 0);
+    await database.query({ name: 'revoke', text: 'UPDATE api_keys SET revoked_at = now() WHERE id = $1' }, [other.id]);
+    const ended = await batches.waitForEnd(id);
+    assert.equal(ended.status, 'completed');
+    const errors = await batches.results(ended.error_file_id);
+    assert.ok(
+      errors.length > 0 && errors.every(({ response }) => response?.status_code === 401),
+      JSON.stringify(ended),
+    );
+  });
+
+  it('is started again if its workflow is lost', async () => {
+    const { batches } = await newClient({ runningCap: 2 });
+    const { id } = await batches.create(
+      TASKS,
+      Array.from({ length: 12 }, (_, index) => taskLine(`line-${index}`)),
+    );
+    await waitFor('the first line has ended', async () => (await batches.get(id)).request_counts.completed > 0);
+    await darkroom.temporal.workflow.getHandle(id).terminate('lost');
+    const { database } = darkroom.testDatabase;
+    await waitFor('it is found', async () => {
+      await database.query(
+        { name: 'age', text: `UPDATE batches SET advanced_at = now() - interval '6 minutes' WHERE id = $1` },
+        [id],
+      );
+      return (await requestStalledBatches(database, 10)) > 0;
+    });
+    const ended = await batches.waitForEnd(id);
+    assert.deepEqual(ended.request_counts, { total: 12, completed: 12, failed: 0 }, JSON.stringify(ended));
+  });
+});

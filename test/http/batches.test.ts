@@ -1,0 +1,169 @@
+/** Batches over HTTP: what creating, reading, listing and cancelling accept. No workflow runs here. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+import { fileForm } from './route-requests.ts';
+import { raw } from './raw-request.ts';
+
+interface Batch {
+  readonly id: string;
+  readonly status: string;
+}
+interface Failure {
+  readonly error: { readonly message: string; readonly type: string; readonly param: string | null };
+}
+
+let served: ServedApp;
+let account: ServedAccount;
+before(async () => {
+  served = await serveApp();
+  account = await served.newAccount();
+});
+after(() => served.close());
+
+async function upload(
+  { client }: ServedAccount,
+  purpose: string | undefined,
+  text = '{"custom_id":"a"}\n',
+): Promise<string> {
+  const form = await fileForm(purpose === undefined ? {} : { purpose }, text, 'lines.jsonl');
+  const headers = { ...form.headers, Authorization: `Bearer ${client.key}` };
+  const answer = await raw(served.url, 'POST', '/v1/files', headers, form.body);
+  assert.equal(answer.status, 200, answer.text);
+  return (JSON.parse(answer.text) as { id: string }).id;
+}
+
+async function create(of: ServedAccount, changes: Readonly<Record<string, unknown>> = {}) {
+  const file = 'input_file_id' in changes ? {} : { input_file_id: await upload(of, 'batch') };
+  const body = { ...file, endpoint: '/v1/tasks', completion_window: '24h', ...changes };
+  const answer = await of.client.send('POST', '/v1/batches', body);
+  return { status: answer.status, body: answer.body as unknown as Batch & Failure };
+}
+
+async function outboxOf({ id }: ServedAccount): Promise<number> {
+  const rows = await served.room.database.query(
+    { name: 'starts_of_account', text: `SELECT 1 FROM outbox WHERE account_id = $1 AND kind = 'start_batch'` },
+    [id],
+  );
+  return rows.length;
+}
+
+describe('POST /v1/batches', () => {
+  it('records the batch together with the start of its workflow', async () => {
+    const own = await served.newAccount();
+    const { status, body } = await create(own, { metadata: { order: '7' } });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.status, 'validating');
+    assert.equal(await outboxOf(own), 1);
+  });
+
+  const rejected: readonly (readonly [string, Readonly<Record<string, unknown>>, string])[] = [
+    ['an endpoint that has no batches', { endpoint: '/v1/embeddings' }, 'endpoint'],
+    ['another window', { completion_window: '1h' }, 'completion_window'],
+    ['a file that does not exist', { input_file_id: 'file-01JZ3V5W8Q4Y7N2K9M6B1C0D3F' }, 'input_file_id'],
+    ['a text that is no id', { input_file_id: '../etc' }, 'input_file_id'],
+    [
+      '17 members of metadata',
+      { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, 'v'])) },
+      'metadata',
+    ],
+    ['metadata that is no text', { metadata: { k: 7 } }, 'metadata.k'],
+    [
+      'results that are kept too long',
+      { output_expires_after: { anchor: 'created_at', seconds: 2_592_001 } },
+      'output_expires_after.seconds',
+    ],
+    ['an unknown field', { priority: 'high' }, 'priority'],
+  ];
+  for (const [what, changes, param] of rejected) {
+    it(`rejects ${what}, and names the field`, async () => {
+      const { status, body } = await create(account, changes);
+      assert.equal(status, 400, JSON.stringify(body));
+      assert.equal(body.error.type, 'invalid_request_error');
+      assert.equal(body.error.param, param);
+    });
+  }
+
+  it('rejects a file with another purpose', async () => {
+    const { status, body } = await create(account, { input_file_id: await upload(account, 'user_data') });
+    assert.equal(status, 400);
+    assert.match(body.error.message, /purpose user_data/);
+  });
+
+  it('rejects the file of another account as one that does not exist', async () => {
+    const stranger = await served.newAccount();
+    const { status, body } = await create(account, { input_file_id: await upload(stranger, 'batch') });
+    assert.equal(status, 400);
+    assert.match(body.error.message, /there is no such file/);
+  });
+
+  it('is denied to short-lived tokens and to keys that may not create tasks', async () => {
+    const token = await account.client.send('POST', '/v1/tokens', { scopes: ['tasks:write', 'storage:write'] });
+    assert.equal(token.status, 200, JSON.stringify(token.body));
+    const body = { input_file_id: await upload(account, 'batch'), endpoint: '/v1/tasks', completion_window: '24h' };
+    const { token: secret } = token.body.data as unknown as { token: string };
+    const reader = await account.newKey({ scopes: ['tasks:read'] });
+    for (const key of [secret, reader.client.key]) {
+      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+      const answer = await raw(served.url, 'POST', '/v1/batches', headers, JSON.stringify(body));
+      assert.equal(answer.status, 403, answer.text);
+    }
+  });
+
+  it('rejects the 101st batch in progress, also of several at the same moment', async () => {
+    const own = await served.newAccount();
+    const input = await upload(own, 'batch');
+    const created = await Promise.all(
+      Array.from({ length: 103 }, () => create(own, { input_file_id: input }).then(({ status }) => status)),
+    );
+    assert.equal(created.filter((status) => status === 200).length, 100);
+    assert.equal(created.filter((status) => status === 429).length, 3);
+    assert.equal(await outboxOf(own), 100);
+  });
+});
+
+describe('other accounts', () => {
+  it('do not find a batch', async () => {
+    const { body } = await create(account);
+    const stranger = await served.newAccount();
+    const paths: readonly (readonly [string, string])[] = [
+      ['GET', `/v1/batches/${body.id}`],
+      ['POST', `/v1/batches/${body.id}/cancel`],
+      ['GET', '/v1/batches/batch_none'],
+    ];
+    for (const [method, path] of paths) {
+      assert.equal((await stranger.client.send(method, path)).status, 404, path);
+    }
+    assert.equal((await stranger.client.send('GET', `/v1/batches?after=${body.id}`)).status, 400);
+    const own = await account.client.send('GET', `/v1/batches/${body.id}`);
+    assert.equal((own.body as unknown as Batch).status, 'validating');
+  });
+});
+
+describe('GET /v1/batches', () => {
+  it('lists the newest first, page by page', async () => {
+    const own = await served.newAccount();
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++) ids.unshift((await create(own)).body.id);
+    const page = async (query: string) => {
+      const { body } = await own.client.send('GET', `/v1/batches?${query}`);
+      const { data, has_more: hasMore } = body as unknown as { data: Batch[]; has_more: boolean };
+      return { ids: data.map(({ id }) => id), hasMore };
+    };
+    assert.deepEqual(await page('limit=2'), { ids: ids.slice(0, 2), hasMore: true });
+    assert.deepEqual(await page(`limit=2&after=${ids[1]}`), { ids: ids.slice(2), hasMore: false });
+    assert.equal((await own.client.send('GET', '/v1/batches?limit=101')).status, 400);
+  });
+});
+
+describe('POST /v1/batches/{batchId}/cancel', () => {
+  it('may be repeated', async () => {
+    const { body } = await create(account);
+    for (let count = 0; count < 2; count++) {
+      const answer = await account.client.send('POST', `/v1/batches/${body.id}/cancel`);
+      assert.equal(answer.status, 200);
+      assert.equal((answer.body as unknown as Batch).status, 'cancelling');
+    }
+  });
+});
