@@ -23,6 +23,7 @@ function formWith(prefix: string): RegExp {
   );
 }
 
+const TOKEN_ID = new RegExp(`^tok_[0-9A-Za-z]{${ID_LENGTH}}$`);
 const API_KEY_ID = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
 
 /** A newly created key: the secret is shown once, the rest is stored. */
@@ -69,6 +70,11 @@ function parseSecret(form: RegExp, text: string): { readonly id: string; readonl
   const [, body = '', id = '', secret = '', checksum] = match;
   if (base62(crc32(body), CHECKSUM_LENGTH) !== checksum) return undefined;
   return { id, secretSha256: hashSecret(secret) };
+}
+
+/** Whether a string can be the id of a token. */
+export function isTokenId(text: string): boolean {
+  return TOKEN_ID.test(text);
 }
 
 /** Whether a string can be the id of a key. */

@@ -140,8 +140,8 @@ export interface Authenticator {
    * @throws {UnauthenticatedError} the key has ended. @throws {AccountSuspendedError}
    */
   callerOfKey(keyId: string): Promise<Caller>;
-  /** Forgets a key at once: it was revoked, or its account suspended, in this process. */
-  forget(keyId: string): void;
+  /** Forgets a key, or a token, at once: it was revoked, or its account suspended, in this process. */
+  forget(id: string): void;
 }
 
 /** @param parts `keyUse` records every key that authenticated a request. */
@@ -244,8 +244,9 @@ export function createAuthenticator(
       if (row === undefined) throw new UnauthenticatedError();
       return callerOf(keyId, row);
     },
-    forget: (keyId) => {
-      rows.delete(keyId);
+    forget: (id) => {
+      rows.delete(id);
+      tokens.delete(id);
     },
   };
 }

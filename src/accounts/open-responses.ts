@@ -37,27 +37,34 @@ const CHECK_EVERY_MS = 1_000;
 /** The maximum number of keys and sessions in one statement. For more of them a process runs several statements. */
 const CHECKED_AT_ONCE = 5_000;
 
-/** Only those that no longer have access. $1 keys, $2 their sessions as hexadecimal SHA-256 or null, $3 the time. */
+/**
+ * Only those that no longer have access. $1 keys, $2 their sessions as hexadecimal SHA-256 or null, $3 the time, $4
+ * their tokens or null.
+ */
 const selectEnded: Statement = {
   name: 'select_callers_without_access',
-  text: `SELECT c.key_id AS "keyId", c.session_id AS "sessionId",
+  text: `SELECT c.key_id AS "keyId", c.session_id AS "sessionId", c.token_id AS "tokenId",
                 k.revoked_at IS NULL AND coalesce(k.expires_at > $3, true) AND a.status = 'suspended'
-                  AND (c.session_id IS NULL OR s.expires_at > $3) IS TRUE AS "isSuspended"
-           FROM unnest($1::text[], $2::text[]) AS c (key_id, session_id)
+                  AND (c.session_id IS NULL OR s.expires_at > $3) IS TRUE
+                  AND (c.token_id IS NULL OR t.expires_at > $3) IS TRUE AS "isSuspended"
+           FROM unnest($1::text[], $2::text[], $4::text[]) AS c (key_id, session_id, token_id)
            LEFT JOIN api_keys k ON k.id = c.key_id
            LEFT JOIN accounts a ON a.id = k.account_id
+           LEFT JOIN tokens t ON t.id = c.token_id
            LEFT JOIN dashboard_sessions s ON s.secret_sha256 = decode(c.session_id, 'hex')
           WHERE k.id IS NULL OR k.revoked_at IS NOT NULL OR k.expires_at <= $3 OR a.status = 'suspended'
-             OR (c.session_id IS NOT NULL AND (s.expires_at > $3) IS NOT TRUE)`,
+             OR (c.session_id IS NOT NULL AND (s.expires_at > $3) IS NOT TRUE)
+             OR (c.token_id IS NOT NULL AND (t.expires_at > $3) IS NOT TRUE)`,
 };
 
 interface EndedRow {
   readonly keyId: string;
   readonly sessionId: string | null;
+  readonly tokenId: string | null;
   readonly isSuspended: boolean;
 }
 
-/** The open responses of one key, or of one session of it. */
+/** The open responses of one key, or of one session or token of it. */
 interface Open {
   readonly caller: Caller;
   readonly ends: Set<(reason: AccessEnded) => void>;
@@ -68,8 +75,8 @@ export function createOpenResponses(options: {
   readonly database: Queryable;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Notified of each key whose responses have ended: what is cached of it is no longer true. */
-  readonly forget: (keyId: string) => void;
+  /** Notified of each key or token whose responses have ended: what is cached of it is no longer true. */
+  readonly forget: (id: string) => void;
 }): OpenResponses {
   const { database, logger, now, forget } = options;
   const open = new Map<string, Open>();
@@ -77,14 +84,15 @@ export function createOpenResponses(options: {
   let isChecking = false;
   let failures = 0;
 
-  const endThoseOf = ({ keyId, sessionId, isSuspended }: EndedRow): void => {
-    const id = idOf(keyId, sessionId ?? undefined);
+  const endThoseOf = ({ keyId, sessionId, tokenId, isSuspended }: EndedRow): void => {
+    const id = idOf({ keyId, sessionId: sessionId ?? undefined, tokenId: tokenId ?? undefined });
     const ended = open.get(id);
     if (ended === undefined) return;
     open.delete(id);
     forget(keyId);
+    if (tokenId !== null) forget(tokenId);
     const { caller, ends } = ended;
-    const reason = isSuspended ? new AccountSuspendedError(caller) : new UnauthenticatedError();
+    const reason = isSuspended ? new AccountSuspendedError(caller) : new UnauthenticatedError(caller.origins);
     logger.info({ keyId, accountId: caller.accountId, answers: ends.size, reason: reason.name }, 'responses ended');
     for (const end of ends) end(reason);
   };
@@ -97,6 +105,7 @@ export function createOpenResponses(options: {
         some.map(({ keyId }) => keyId),
         some.map(({ sessionId }) => sessionId ?? null),
         new Date(now()),
+        some.map(({ tokenId }) => tokenId ?? null),
       ]);
       for (const row of rows) endThoseOf(row);
     }
@@ -126,7 +135,7 @@ export function createOpenResponses(options: {
 
   return {
     register(caller, end) {
-      const id = idOf(caller.keyId, caller.sessionId);
+      const id = idOf(caller);
       const others = open.get(id);
       const entry = others ?? { caller, ends: new Set() };
       if (others === undefined) open.set(id, entry);
@@ -148,6 +157,12 @@ export function createOpenResponses(options: {
   };
 }
 
-function idOf(keyId: string, sessionId: string | undefined): string {
-  return `${keyId} ${sessionId ?? ''}`;
+interface Access {
+  readonly keyId: string;
+  readonly sessionId?: string | undefined;
+  readonly tokenId?: string | undefined;
+}
+
+function idOf({ keyId, sessionId = '', tokenId = '' }: Access): string {
+  return `${keyId} ${sessionId} ${tokenId}`;
 }

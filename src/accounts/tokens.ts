@@ -4,8 +4,9 @@
  * which token was used.
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 import type { Scope, TokenSecret } from './api-key.ts';
-import { newToken } from './api-key.ts';
+import { isTokenId, newToken } from './api-key.ts';
 import { ForbiddenError } from './authenticate.ts';
 import type { Caller } from './authenticate.ts';
 import { requireDelegable } from './key-delegation.ts';
@@ -86,6 +87,61 @@ export function createToken(
       expiresAt,
     ]);
     return { id, secret, models: granted, expiresAt };
+  });
+}
+
+/** There is no such token, or it is another account's. */
+export class TokenNotFoundError extends DarkroomError {
+  override readonly name = 'TokenNotFoundError';
+  override readonly kind = 'not_found';
+}
+
+/** A token as it is stored. */
+export interface StoredToken {
+  readonly id: string;
+  readonly keyId: string;
+  readonly scopes: readonly Scope[];
+  readonly models: readonly string[] | null;
+  readonly origins: readonly string[] | null;
+  readonly expiresAt: Date;
+}
+
+const TOKEN_COLUMNS = `id, key_id AS "keyId", scopes, models, origins, expires_at AS "expiresAt"`;
+
+const selectForRevocation: Statement = {
+  name: 'select_token_for_revocation',
+  text: `SELECT ${TOKEN_COLUMNS} FROM tokens WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE`,
+};
+const endToken: Statement = {
+  name: 'end_token',
+  text: `WITH origin AS (
+           DELETE FROM token_origins WHERE token_id = $1 AND origin = ANY ($3) AND expires_at = $4)
+         UPDATE tokens SET expires_at = $2 WHERE id = $1 RETURNING ${TOKEN_COLUMNS}`,
+};
+
+/**
+ * Ends a token before its time, by a key of its account or by itself. Ending it twice is ending it once.
+ *
+ * @param now milliseconds since 1970.
+ * @throws {TokenNotFoundError} @throws {ForbiddenError} the caller is another token.
+ */
+export async function revokeToken(
+  database: Database,
+  caller: Caller,
+  tokenId: string,
+  now: number,
+): Promise<StoredToken> {
+  if (!isTokenId(tokenId)) throw new TokenNotFoundError();
+  return database.transaction(async (transaction) => {
+    const [token] = await transaction.query<StoredToken>(selectForRevocation, [tokenId, caller.accountId]);
+    if (token === undefined) throw new TokenNotFoundError();
+    if (caller.tokenId !== undefined && caller.tokenId !== tokenId) {
+      throw new ForbiddenError('a token can revoke only itself; use a key');
+    }
+    const endsAt = new Date(now);
+    if (token.expiresAt <= endsAt) return token;
+    const [ended] = await transaction.query<StoredToken>(endToken, [tokenId, endsAt, token.origins, token.expiresAt]);
+    return ended ?? token;
   });
 }
 

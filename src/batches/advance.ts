@@ -14,8 +14,10 @@ import { validateBatch } from './validate.ts';
 
 /** How long one call works. */
 const STEP_MS = 20_000;
-/** How long it waits where there is nothing to feed. */
+/** How long it waits where there is nothing to feed, */
 const POLL_MS = 250;
+/** and where there was: the lines that end meanwhile are counted, and replaced, together. */
+const PAUSE_MS = 100;
 
 const markAdvanced: Statement = {
   name: 'mark_batch_advanced',
@@ -38,12 +40,13 @@ export async function advanceBatch(context: BatchContext, batchId: string, signa
     signal.throwIfAborted();
     const batch = await readBatch(context.database, batchId);
     if (batch.endedAt !== null) {
+      context.paces.delete(batchId);
       const { status, linesTotal, linesCompleted, linesFailed } = batch;
       context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
       return true;
     }
     const hasWorked = await step(context, batch, signal);
-    if (!hasWorked) await sleep(POLL_MS, undefined, { signal });
+    await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
   }
   return false;
 }

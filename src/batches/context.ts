@@ -9,6 +9,7 @@ import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { TaskCreator } from '../tasks/create/create.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { Paces } from './pace.ts';
 
 /** The response that a request of its own would have got, as it is written into a file of results. */
 export interface LineResponse {
@@ -43,6 +44,7 @@ export interface BatchContext {
   readonly authenticator: Pick<Authenticator, 'callerOfKey'>;
   readonly taskCreator: Pick<TaskCreator, 'createMany'>;
   readonly endpoints: Readonly<Record<BatchEndpoint, LineEndpoint>>;
+  readonly paces: Paces;
   /** Awaited between lines: a hundred of them are much work for a process that serves requests. */
   nextTurn(): Promise<void>;
   wakeLauncher(claimed?: OutboxItem): void;

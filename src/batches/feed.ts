@@ -1,6 +1,7 @@
 /**
- * Makes tasks of the next lines: as many as leave half of the account's slots to its other work. Each has a key that
- * follows from its line, so that a feed that is repeated after a crash finds what it has created.
+ * Makes tasks of the next lines: as many as the pace of the batch allows, and as leave half of the account's slots to
+ * its other work. Each has a key that follows from its line, so that a feed that is repeated after a crash finds what
+ * it has created.
  */
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Queryable, Statement } from '../database/database.ts';
@@ -15,6 +16,7 @@ import type { BatchContext, LineEndpoint, LineTask } from './context.ts';
 import { readLines } from './input-lines.ts';
 import type { InputLine } from './input-lines.ts';
 import { lineKey, parseLine } from './line.ts';
+import { updatePace } from './pace.ts';
 import { WINDOW_LINES } from './settle-lines.ts';
 
 /** The maximum number of lines, and of their bytes, that are fed together. */
@@ -52,8 +54,9 @@ interface FedLine {
 export async function feedLines(context: BatchContext, batch: Batch, open: number): Promise<boolean> {
   const { database } = context;
   const [share] = await database.query<{ lines: number }>(selectShare, [batch.accountId]);
+  const pace = context.paces.of(batch.id);
   const room = Math.min(
-    (share?.lines ?? 1) - open,
+    (await updatePace(pace, context, batch, share?.lines ?? 1)) - open,
     WINDOW_LINES - (batch.linesFed - batch.linesSettled),
     LINES_AT_ONCE,
   );
@@ -70,6 +73,7 @@ export async function feedLines(context: BatchContext, batch: Batch, open: numbe
   const fed = full < 0 ? lines : lines.slice(0, full);
   const last = fed.at(-1)?.line;
   if (last === undefined) return false;
+  pace.use(open + fed.length);
   await record(database, batch, last, rejectionsOf(endpoint, fed, outcomes));
   return true;
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
 import { createApiActivities } from '../../activities/index.ts';
+import { createPaces } from '../batches/pace.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import { WorkerStoppingError } from '../generation/stopped.ts';
 import type { HttpContext } from '../http/app/context.ts';
@@ -30,6 +31,7 @@ export function startBatchWorker(http: HttpContext, connection: NativeConnection
     ...http,
     installationId,
     endpoints: createLineEndpoints(http),
+    paces: createPaces(),
     nextTurn: () => http.turns.next(),
   };
   const { counted: activities, count } = countActivities(createApiActivities(context, stopping.signal));

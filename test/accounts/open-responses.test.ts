@@ -6,6 +6,7 @@ import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey, revokeKey } from '../../src/accounts/keys.ts';
 import { createOpenResponses } from '../../src/accounts/open-responses.ts';
+import { createToken, revokeToken } from '../../src/accounts/tokens.ts';
 import { createSessions } from '../../src/accounts/sessions.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -72,6 +73,30 @@ describe('a check of open responses', () => {
       answers.map(({ reasons }) => reasons),
       [['AccountSuspendedError'], ['UnauthenticatedError']],
     );
+  });
+
+  it('closes those of a revoked or expired token, and not those of its key or of another token', async () => {
+    const { accountId } = await room.newCaller();
+    const key = await createKey(database, accountId, { name: 'test', scopes: ['tasks:read'] });
+    const authenticator = createAuthenticator(database, now);
+    const ofKey = await authenticator.authenticate(`Bearer ${key.secret}`);
+    const newHolder = async (seconds: number): Promise<Caller> => {
+      const token = await createToken(database, ofKey, { scopes: ['tasks:read'], seconds }, clock);
+      return authenticator.authenticate(`Bearer ${token.secret}`);
+    };
+    const [revoked, expiring, good] = [await newHolder(600), await newHolder(1), await newHolder(600)];
+    const answers = [revoked, expiring, good, ofKey].map(open);
+    await revokeToken(database, ofKey, revoked.tokenId ?? '', clock);
+    clock += 1_000;
+    forgotten.length = 0;
+    await openResponses.check();
+
+    assert.deepEqual(
+      answers.map(({ reasons }) => reasons),
+      [['UnauthenticatedError'], ['UnauthenticatedError'], [], []],
+    );
+    assert.ok(forgotten.includes(revoked.tokenId ?? ''));
+    for (const { close } of answers) close();
   });
 
   it('closes those of a deleted or expired session, and not those of its key', async () => {

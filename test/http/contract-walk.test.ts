@@ -303,6 +303,11 @@ const REJECTIONS: WalkedListener['rejections'] = {
     const { client } = await account.newKey({ scopes: ['tasks:write'] });
     return { body: { scopes: ['tasks:read'] }, key: client.key };
   },
+  'revokeToken 403 FORBIDDEN': async () => {
+    const other = await account.client.send('POST', '/v1/tokens', { scopes: ['tasks:write'] });
+    const { token } = other.body.data as unknown as { token: string };
+    return { ...(await requestOf(routeOf('revokeToken'), world, account)), key: token };
+  },
   // A part whose bytes are no image, for a purpose that takes images.
   'completeUpload 415 UNSUPPORTED_MEDIA_TYPE': async () => {
     const described = { filename: 'a.png', purpose: 'vision', bytes: 2, mime_type: 'image/png' };

@@ -74,6 +74,45 @@ describe('the rate limit of create requests', () => {
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 15 + 55]);
   });
 
+  it('is reported to OpenAI’s clients in their headers, on every response of their endpoints', async () => {
+    const { client } = await served.newAccount({ createsPerMinute: 60, readsPerMinute: 600 });
+    const requests: readonly (readonly [method: string, path: string, status: number, body?: unknown])[] = [
+      ['GET', '/v1/models', 200],
+      ['GET', '/v1/files?purpose=batch', 200],
+      ['GET', '/v1/files/file-none', 404],
+      ['GET', '/v1/batches', 200],
+      ['POST', '/v1/batches', 400, {}],
+      ['POST', '/v1/batches/none/cancel', 404],
+      ['GET', '/v1/videos', 200],
+      ['GET', '/v1/videos/none/content', 404],
+      ['POST', '/v1/videos', 400, {}],
+      ['POST', '/v1/images/generations', 400, {}],
+      ['POST', '/v1/images/edits', 400, {}],
+      ['POST', '/v1/audio/speech', 400, {}],
+      ['POST', '/v1/audio/transcriptions', 415, {}],
+      ['POST', '/v1/audio/translations', 415, {}],
+      ['POST', '/v1/uploads', 400, {}],
+    ];
+    for (const [method, path, status, sent] of requests) {
+      const answer = await client.send(method, path, sent);
+      assert.equal(answer.status, status, `${method} ${path}: ${JSON.stringify(answer.body)}`);
+      const [limit, remaining, reset] = limitsOf(answer);
+      const theirs = ['limit', 'remaining', 'reset'].map((name) => answer.headers.get(`x-ratelimit-${name}-requests`));
+      const seconds = (reset ?? 0) - Math.floor(clock / 1000);
+      assert.deepEqual(theirs, [String(limit), String(remaining), `${seconds}s`], `${method} ${path}`);
+    }
+    const ours = await client.send('GET', '/v1/account');
+    assert.equal(ours.headers.get('x-ratelimit-limit-requests'), null);
+  });
+
+  it('is reported to OpenAI’s clients where it rejects their request', async () => {
+    const account = await exhausted();
+    const rejected = await account.client.send('POST', '/v1/batches', {});
+    assert.equal(rejected.status, 429);
+    const headers = ['limit', 'remaining', 'reset'].map((name) => rejected.headers.get(`x-ratelimit-${name}-requests`));
+    assert.deepEqual(headers, ['3', '0', '60s']);
+  });
+
   // Proves C2-21, C2-25.
   it('admits the replay of a key when the budget is empty, and charges nothing for it', async () => {
     const account = await exhausted();

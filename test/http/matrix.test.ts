@@ -62,6 +62,7 @@ const UNKNOWN_IDS: Readonly<Record<string, () => string>> = {
   uploadId: () => newId('upload'),
   batchId: () => newId('batch'),
   keyId: () => randomBase62(10),
+  tokenId: () => `tok_${randomBase62(10)}`,
   responseId: () => newTextCallId('responses'),
 };
 

@@ -55,6 +55,12 @@ async function newOutput(world: World, account: ServedAccount): Promise<{ id: st
   return output;
 }
 
+/** A token of the key that the requests are sent with. */
+async function newTokenId({ client }: ServedAccount): Promise<string> {
+  const { body: answered } = await client.send('POST', '/v1/tokens', { scopes: ['tasks:read'] });
+  return (answered.data as unknown as { id: string }).id;
+}
+
 async function newFile({ served }: World, account: ServedAccount): Promise<string> {
   const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' };
   const answer = await raw(served.url, 'POST', '/v1/files', headers, await createImage());
@@ -353,6 +359,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   listKeys: nothing,
   createKey: async () => ({ body: { name: 'made by a key', scopes: ['keys:manage'] } }),
   createToken: async () => ({ body: { scopes: ['tasks:write'], seconds: 60, origins: ['https://shop.example'] } }),
+  revokeToken: async (_, account) => ({ params: { tokenId: await newTokenId(account) } }),
   rotateKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
   revokeKey: async (_, account) => ({ params: { keyId: await newKeyId(account) } }),
   getWebhookKey: nothing,

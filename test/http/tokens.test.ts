@@ -1,4 +1,4 @@
-/** `POST /v1/tokens`: short-lived tokens, what they may do, and from which pages. */
+/** `/v1/tokens`: short-lived tokens, what they may do, from which pages, and how they end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { revokeKey } from '../../src/accounts/keys.ts';
@@ -233,6 +233,121 @@ describe('a short-lived token', () => {
   });
 });
 
+describe('revoking a short-lived token', () => {
+  const revoke = (client: ApiClient, id: string, headers: Record<string, string> = {}) =>
+    client.send('DELETE', `/v1/tokens/${id}`, undefined, headers);
+
+  it('ends it at once, and no other, with the key that created it', async () => {
+    const account = await served.newAccount();
+    const [{ token }, other] = [await mint(account.client), await holderOf(account.client)];
+    const holder = new ApiClient([served.url], token.token);
+    const created = await create(holder);
+    assert.equal(created.status, 200);
+    const answer = await revoke(account.client, token.id);
+    const again = await revoke(account.client, token.id);
+
+    assert.equal(answer.status, 200, answer.body.message);
+    const shown = answer.body.data as unknown as Token;
+    assert.deepEqual([shown.id, shown.keyId, shown.token], [token.id, token.keyId, undefined]);
+    assert.equal(shown.expiresAt, Math.floor(nowMs / 1000));
+    assert.deepEqual([again.status, again.body.data], [200, answer.body.data]);
+    assert.equal((await create(holder)).status, 401);
+    assert.equal((await create(other)).status, 200);
+    assert.equal((await account.client.get(created.body.data.taskId)).status, 200);
+  });
+
+  it('is possible with the token itself and any key of the account that may write, and with no other token', async () => {
+    const account = await served.newAccount();
+    const { token } = await mint(account.client);
+    const stranger = await served.newAccount();
+    const [key, reader] = [await account.newKey({}), await account.newKey({ scopes: ['tasks:read'] })];
+
+    assert.equal((await revoke(await holderOf(account.client), token.id)).status, 403);
+    assert.equal((await revoke(reader.client, token.id)).status, 403);
+    assert.equal((await revoke(stranger.client, token.id)).status, 404);
+    for (const id of ['none', 'x'.repeat(300), '%00', '%E2', `${token.id}0`]) {
+      const { status } = await revoke(account.client, id);
+      assert.ok(status === 400 || status === 404, `${id}: ${status}`);
+    }
+    const holder = new ApiClient([served.url], token.token);
+    assert.equal((await create(holder)).status, 200);
+    assert.equal((await revoke(holder, token.id)).status, 200);
+    assert.equal((await revoke(holder, token.id)).status, 401);
+    const another = await mint(account.client);
+    assert.equal((await revoke(key.client, another.token.id)).status, 200);
+  });
+
+  it('takes the permission of its pages away, and lets them read why', async () => {
+    const origin = 'https://revoked.example';
+    const account = await served.newAccount();
+    const { token } = await mint(account.client, { origins: [origin] });
+    const holder = new ApiClient([served.url], token.token);
+    assert.equal((await preflight(origin)).status, 204);
+    assert.equal((await revoke(holder, token.id, { Origin: origin })).status, 200);
+
+    assert.equal((await preflight(origin)).headers['access-control-allow-origin'], undefined);
+    const answer = await create(holder, { Origin: origin });
+    assert.deepEqual([answer.status, answer.headers.get('access-control-allow-origin')], [401, origin]);
+  });
+
+  it('happens once, if it is requested at the same moment', async () => {
+    const account = await served.newAccount();
+    const { token } = await mint(account.client, { origins: [SHOP] });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => revoke(account.client, token.id)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const rows = await served.room.rows('SELECT origin FROM token_origins WHERE token_id = $1', token.id);
+    assert.deepEqual(rows, []);
+  });
+});
+
+describe('a short-lived token at /mcp', () => {
+  const call = (client: ApiClient, name: string, args: object, headers: Record<string, string> = {}) =>
+    client.send(
+      'POST',
+      '/mcp',
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
+      { Accept: 'application/json', ...headers },
+    );
+  interface ToolAnswer {
+    readonly result?: { readonly isError?: boolean; readonly content: readonly { readonly text?: string }[] };
+  }
+  const textOf = ({ body }: Awaited<ReturnType<typeof call>>): string =>
+    (body as unknown as ToolAnswer).result?.content.map(({ text }) => text).join('\n') ?? '';
+
+  it('uses the tools that its scopes and models allow, and no others', async () => {
+    const account = await served.newAccount();
+    const holder = await holderOf(account.client, { scopes: ['tasks:read'] });
+    const { body } = await account.client.create(taskBody());
+    const read = await call(holder, 'get_task', { task_id: body.data.taskId });
+    const written = await call(holder, 'cancel_task', { task_id: body.data.taskId });
+
+    assert.equal(read.status, 200, JSON.stringify(read.body));
+    assert.match(textOf(read), new RegExp(body.data.taskId));
+    assert.match(textOf(written), /lacks the scope tasks:write/);
+    assert.equal((await account.client.get(body.data.taskId)).body.data.status, 'queued');
+  });
+
+  it('works from the pages of its origins, and from nowhere else', async () => {
+    const account = await served.newAccount();
+    const holder = await holderOf(account.client, { origins: [SHOP] });
+    const { body } = await account.client.create(taskBody());
+    const args = { task_id: body.data.taskId };
+    const good = await call(holder, 'get_task', args, { Origin: SHOP });
+
+    assert.equal(good.status, 200, JSON.stringify(good.body));
+    assert.match(textOf(good), new RegExp(body.data.taskId));
+    assert.equal(good.headers.get('access-control-allow-origin'), SHOP);
+    for (const headers of [{}, { Origin: 'https://evil.example' }, { Origin: served.url }]) {
+      assert.equal((await call(holder, 'get_task', args, headers)).status, 403, JSON.stringify(headers));
+    }
+    // A key has no page.
+    assert.equal((await call(account.client, 'get_task', args, { Origin: SHOP })).status, 403);
+    const allowed = await preflight(SHOP, 'authorization, content-type, mcp-protocol-version', '/mcp');
+    assert.equal(allowed.headers['access-control-allow-origin'], SHOP);
+    assert.equal(allowed.headers['access-control-allow-headers'], 'authorization, content-type, mcp-protocol-version');
+  });
+});
+
 describe('pages of other origins', () => {
   it('can use a token from its origins, and read the responses, and from no others', async () => {
     const account = await served.newAccount();
@@ -293,7 +408,7 @@ describe('pages of other origins', () => {
     ]) {
       assert.equal((await preflight(other)).headers['access-control-allow-origin'], undefined, other);
     }
-    for (const path of ['/session', '/mcp', '/hooks/x/y']) {
+    for (const path of ['/session', '/mcp/x', '/hooks/x/y']) {
       assert.equal((await preflight(origin, 'authorization', path)).headers['access-control-allow-origin'], undefined);
     }
     nowMs += 11_000;

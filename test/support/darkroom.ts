@@ -84,6 +84,10 @@ export class Role {
     return pid;
   }
 
+  get isRunning(): boolean {
+    return this.#child?.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** Starts it and waits until it reports that it is ready. @param changes to its environment, from now on. */
   async start(changes: NodeJS.ProcessEnv = {}): Promise<void> {
     this.#environment = { ...this.#environment, ...changes };

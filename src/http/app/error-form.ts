@@ -20,6 +20,11 @@ const OPENAI_PATHS: ReadonlySet<string> = new Set(['chat', 'responses', 'images'
 /** The same for endpoints that other clients use as well. */
 const ALSO_OPENAI_PATHS: ReadonlySet<string> = new Set(['models', 'files', 'uploads', 'batches']);
 
+/** Whether OpenAI's clients use a path. */
+export function isOfOpenAi(path: string): boolean {
+  return ['text', 'models'].includes(errorFormOf(path));
+}
+
 /**
  * @param path of a request or a route. An unusual form (`/v1//chat`, `/v1%2Fchat`) is treated like the path that it
  * resembles.

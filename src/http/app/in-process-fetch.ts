@@ -6,8 +6,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import inject from 'light-my-request';
 
-/** The headers that decide whose request it is, and whether it came over HTTPS. */
-const OF_THE_CLIENT = ['authorization', 'x-forwarded-for', 'x-forwarded-proto', 'user-agent'] as const;
+/** The headers that decide whose request it is, from which page, and whether it came over HTTPS. */
+const OF_THE_CLIENT = ['authorization', 'origin', 'x-forwarded-for', 'x-forwarded-proto', 'user-agent'] as const;
 
 /** Responses that have no body because of their status (RFC 9110 §15). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);

@@ -17,7 +17,7 @@ import { idOf } from '@darkroom/api/mcp/json-rpc';
 import { answerOtherMethod } from '../middleware/allow.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from './context.ts';
-import { errorFormOf } from './error-form.ts';
+import { errorFormOf, isOfOpenAi } from './error-form.ts';
 import { invalidRequest, openAiCodeOf, violated } from './errors.ts';
 import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
 import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
@@ -25,6 +25,7 @@ import { countFailedAuthentication } from '../middleware/failed-authentication.t
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
 import { isJsonObject } from '../bodies/parse-body.ts';
 import type { RequestState } from './request-state.ts';
+import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 import { requireOperator } from '../middleware/operator.ts';
 import { readQuery } from './query.ts';
 import { setTextLimitHeaders, textBudget } from '../text/limits.ts';
@@ -77,6 +78,7 @@ function server(http: HttpContext, route: Route): Serve {
   const form = errorFormOf(route.path);
   const takesBrackets = form !== 'envelope';
   const hasOpenAiErrors = form === 'text' || form === 'models';
+  const hasOpenAiLimits = isOfOpenAi(route.path);
   const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
@@ -130,6 +132,7 @@ function server(http: HttpContext, route: Route): Serve {
 
   function setLimitHeaders(ctx: Served, budget: Budget): void {
     setRateLimitHeaders(http, ctx, budget);
+    if (hasOpenAiLimits) setOpenAiLimitHeaders(http, ctx, 'requests', budget);
     if (route.budget === 'text' && ctx.state.caller !== undefined) setTextLimitHeaders(http, ctx, ctx.state.caller);
   }
 

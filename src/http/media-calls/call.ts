@@ -33,6 +33,7 @@ import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
+import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
@@ -81,9 +82,6 @@ export function mediaResponseHeaders(http: HttpContext): Readonly<Record<string,
   return {
     [taskIdHeader(http)]: 'The id of the task. Also sent with errors, once there is a task.',
     'openai-processing-ms': 'How long the request took, in milliseconds.',
-    'x-ratelimit-limit-requests': 'The number of create requests that are allowed per minute.',
-    'x-ratelimit-remaining-requests': 'The number of create requests that are allowed now.',
-    'x-ratelimit-reset-requests': 'The time until the full limit is available again, for example `12s`.',
     ...DEPRECATION_HEADERS,
   };
 }
@@ -105,11 +103,8 @@ export async function withMediaHeaders<Result>(
   const startedAt = performance.now();
   const setHeaders = (): void => {
     const budget = createBudget(caller);
-    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
     ctx.set('openai-processing-ms', String(Math.round(performance.now() - startedAt)));
-    ctx.set('x-ratelimit-limit-requests', String(limit));
-    ctx.set('x-ratelimit-remaining-requests', String(remaining));
-    ctx.set('x-ratelimit-reset-requests', `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
+    setOpenAiLimitHeaders(http, ctx, 'requests', budget);
     setRateLimitHeaders(http, ctx, budget);
   };
   try {

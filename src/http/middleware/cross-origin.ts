@@ -20,6 +20,7 @@ const REQUEST_HEADERS = [
   'if-match',
   'if-none-match',
   'last-event-id',
+  'mcp-protocol-version',
   'openai-organization',
   'openai-project',
   'prefer',
@@ -38,7 +39,7 @@ export function answerPreflights(http: HttpContext): Middleware<RequestState> {
   return async (ctx: Context, next) => {
     const origin = ctx.get('Origin');
     const isPreflight = ctx.method === 'OPTIONS' && origin !== '' && ctx.get('Access-Control-Request-Method') !== '';
-    if (!isPreflight || !ctx.path.startsWith('/v1/')) return next();
+    if (!isPreflight || !(ctx.path.startsWith('/v1/') || ctx.path === '/mcp')) return next();
     if (origin.length > MAX_ORIGIN || !(await isTokenOrigin(http.database, origin, http.now()))) {
       await countFailedAuthentication(http, ctx.req);
       return next();

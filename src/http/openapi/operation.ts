@@ -6,6 +6,8 @@ import { errorResponses, requestIdHeader } from './errors.ts';
 import { linksOf } from './links.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { CreateTaskBody } from './create.ts';
+import { isOfOpenAi } from '../app/error-form.ts';
+import { OPENAI_LIMIT_HEADERS } from '../middleware/openai-limits.ts';
 import type { OtherResponse, Route, RouteResponse } from '../app/route.ts';
 
 /** Request headers whose form is known; the others are any text. */
@@ -226,15 +228,19 @@ function successOf(data: unknown): OpenApiNode {
 
 function headersOf(route: Route, parts: OpenApiParts): OpenApiNode {
   const hasKey = route.access !== 'none' && route.access !== 'operator';
-  const text = { type: 'string' };
   return {
     'X-Request-Id': requestIdHeader(parts),
     ...(hasKey ? rateLimitHeaders(parts) : {}),
+    ...(hasKey && isOfOpenAi(route.path) ? describedHeaders(OPENAI_LIMIT_HEADERS) : {}),
     ...(route.method === 'GET' && route.response.kind !== 'other' ? { ETag: entityTagHeader(parts) } : {}),
-    ...Object.fromEntries(
-      Object.entries(route.responseHeaders ?? {}).map(([name, description]) => [name, { description, schema: text }]),
-    ),
+    ...describedHeaders(route.responseHeaders ?? {}),
   };
+}
+
+function describedHeaders(headers: Readonly<Record<string, string>>): OpenApiNode {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  );
 }
 
 function rateLimitHeaders(parts: OpenApiParts): OpenApiNode {

@@ -77,7 +77,7 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, caller, body, large }) {
         // A session of the dashboard is not a key: pages do not call tools.
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
-        requireOwnOrigin(ctx, origin);
+        if (caller.origins === undefined) requireOwnOrigin(ctx, origin);
         await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
         const server = createMcpServer({
           api: clientOf(ctx, large?.nextTurn),
@@ -123,7 +123,11 @@ function callbackOf({ app }: ParameterizedContext<RequestState>): RequestListene
   return (request, response) => void callback(request, response);
 }
 
-/** @throws {ForbiddenError} a page of another origin: the protocol requires this check ("Security Warning"). */
+/**
+ * For every caller but a token for pages, whose own origins were required already.
+ *
+ * @throws {ForbiddenError} a page of another origin: the protocol requires this check ("Security Warning").
+ */
 function requireOwnOrigin(ctx: ParameterizedContext<RequestState>, origin: string): void {
   const from = ctx.get('Origin');
   if (from === '' || from === origin) return;

@@ -1,7 +1,7 @@
-/** `POST /v1/tokens`: short-lived tokens for browsers and mobile applications (contract §7). */
-import { CreateTokenSchema, TokenSchema } from '@darkroom/api/tasks/token';
+/** `/v1/tokens`: short-lived tokens for browsers and mobile applications (contract §7). */
+import { CreateTokenSchema, RevokedTokenSchema, TokenSchema } from '@darkroom/api/tasks/token';
 import type { CreateTokenBody } from '@darkroom/api/tasks/token';
-import { createToken } from '../../accounts/tokens.ts';
+import { createToken, revokeToken } from '../../accounts/tokens.ts';
 import { parseUsd } from '../../domain/money.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
@@ -57,6 +57,26 @@ export function tokenRoutes(http: HttpContext): readonly Route[] {
           origins: origins ?? [],
           expiresAt: Math.floor(token.expiresAt.getTime() / 1000),
         };
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/v1/tokens/{tokenId}',
+      operationId: 'revokeToken',
+      tag: 'Keys',
+      summary: 'Revoke a short-lived token',
+      description:
+        'With a key of the account, or with the token itself. Cannot be undone; revoking a token twice is revoking it once. Takes effect in all processes within a second. Its tasks continue.',
+      access: 'tasks:write',
+      params: { tokenId: 'The `id` of the token, as returned by `POST /v1/tokens`.' },
+      response: { kind: 'data', schema: RevokedTokenSchema },
+      errors: ['FORBIDDEN', 'NOT_FOUND'],
+      async handle({ caller, params: { tokenId = '' } }) {
+        const token = await revokeToken(http.accountDatabase(caller.accountId), caller, tokenId, http.now());
+        http.authenticator.forget(tokenId);
+        const { id, keyId, scopes, models, origins, expiresAt } = token;
+        const seconds = Math.floor(expiresAt.getTime() / 1000);
+        return { id, keyId, scopes, models, origins: origins ?? [], expiresAt: seconds };
       },
     }),
   ];

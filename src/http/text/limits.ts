@@ -4,6 +4,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
+import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 
 /** The account's budget of text calls (contract §9). */
 export function textBudget(caller: Caller): Budget {
@@ -12,11 +13,6 @@ export function textBudget(caller: Caller): Budget {
 
 /** Sets the `x-ratelimit-*` headers of a text response to the current state. */
 export function setTextLimitHeaders(http: HttpContext, ctx: ParameterizedContext<RequestState>, caller: Caller): void {
-  const budgets = { requests: textBudget(caller), tokens: http.textAnswers.tokenBudget(caller) };
-  for (const [kind, budget] of Object.entries(budgets)) {
-    const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
-    ctx.set(`x-ratelimit-limit-${kind}`, String(limit));
-    ctx.set(`x-ratelimit-remaining-${kind}`, String(remaining));
-    ctx.set(`x-ratelimit-reset-${kind}`, `${Math.max(0, resetAt - Math.floor(http.now() / 1000))}s`);
-  }
+  setOpenAiLimitHeaders(http, ctx, 'requests', textBudget(caller));
+  setOpenAiLimitHeaders(http, ctx, 'tokens', http.textAnswers.tokenBudget(caller));
 }

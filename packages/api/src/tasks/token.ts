@@ -55,9 +55,8 @@ export const CreateTokenSchema = Type.Object(
 
 export type CreateTokenBody = Static<typeof CreateTokenSchema>;
 
-export const TokenSchema = Type.Object({
+const TOKEN = {
   id: Type.String(),
-  token: Type.String({ description: 'Sent as an API key is. It is not shown again.' }),
   keyId: Type.String({ description: 'The key that created it.' }),
   scopes: Type.Array(Type.String()),
   models: Type.Unsafe<readonly string[] | null>({
@@ -67,4 +66,12 @@ export const TokenSchema = Type.Object({
   }),
   origins: Type.Array(Type.String(), { description: 'Empty: it is not for pages.' }),
   expiresAt: UnixSeconds,
+};
+
+export const TokenSchema = Type.Object({
+  ...TOKEN,
+  token: Type.String({ description: 'Sent as an API key is. It is not shown again.' }),
 });
+
+/** A token that was revoked: `expiresAt` is the time of that, or when it had expired before. */
+export const RevokedTokenSchema = Type.Object(TOKEN);
