@@ -20,25 +20,34 @@ export interface ImageCallForm {
   readonly takesImages: boolean;
 }
 
-/** A conversation as a model is given it. */
-export function withoutImageCalls(items: readonly UnnamedInputItem[], form: ImageCallForm): readonly ModelItem[] {
-  return items.flatMap((item, index): readonly ModelItem[] =>
-    isImageCall(item) ? itemsOf(item, `call_image_${index}`, form) : [item],
-  );
+/**
+ * A conversation as a model is given it. An image comes before the next message of another role: nothing may come
+ * between a function call and its output.
+ */
+export function withoutImageCalls(
+  items: readonly UnnamedInputItem[],
+  { functionName, takesImages }: ImageCallForm,
+): readonly ModelItem[] {
+  const known: ModelItem[] = [];
+  const images: InputMessageItem[] = [];
+  for (const [index, item] of items.entries()) {
+    if (!isImageCall(item)) {
+      if (item.type === 'message' && item.role !== 'assistant') known.push(...images.splice(0));
+      known.push(item);
+      continue;
+    }
+    known.push(...callOf(item, `call_image_${index}`, functionName));
+    if (takesImages && item.result !== null) images.push(imageMessage(item.result));
+  }
+  return [...known, ...images];
 }
 
 /** @param callId short: OpenAI's chat completions accept 40 characters. */
-function itemsOf(
-  item: ImageCallItem,
-  callId: string,
-  { functionName, takesImages }: ImageCallForm,
-): readonly ModelItem[] {
-  const { result, revised_prompt: prompt = '' } = item;
-  const call = { type: 'function_call', status: 'completed', call_id: callId, name: functionName } as const;
+function callOf(item: ImageCallItem, callId: string, name: string): readonly ModelItem[] {
+  const text = JSON.stringify({ prompt: item.revised_prompt ?? '' });
   return [
-    { ...call, arguments: JSON.stringify({ prompt }) },
+    { type: 'function_call', status: 'completed', call_id: callId, name, arguments: text },
     { type: 'function_call_output', status: 'completed', call_id: callId, output: imageOutputText(item) },
-    ...(takesImages && result !== null ? [imageMessage(result)] : []),
   ];
 }
 
