@@ -171,6 +171,10 @@ function revertConflicts(
   }
 }
 
+function generatesImages(model: CatalogueModel): boolean {
+  return !isTextModel(model) && model.dialects?.openai?.['images/generations'] !== undefined;
+}
+
 /** What is wrong with files that are valid by themselves. @param files by path. */
 function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly ModelFileError[] {
   const byName = new Map<string, string>();
@@ -183,6 +187,13 @@ function problemsBetween(files: ReadonlyMap<string, CatalogueModel>): readonly M
   for (const [file, { name, replacement }] of files) {
     if (replacement === undefined || (replacement !== name && byName.has(replacement))) continue;
     problems.push(new ModelFileError(file, `replacement: there is no other model called ${replacement}`));
+  }
+  const generating = new Set([...files.values()].filter(generatesImages).map(({ name }) => name));
+  for (const [file, model] of files) {
+    const imageModel = isTextModel(model) ? model.imageModel : undefined;
+    if (imageModel === undefined || generating.has(imageModel)) continue;
+    const problem = `imageModel: there is no model called ${imageModel} that answers /v1/images/generations`;
+    problems.push(new ModelFileError(file, problem));
   }
   return problems;
 }

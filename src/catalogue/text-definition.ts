@@ -89,7 +89,8 @@ const InputTokensSchema = Type.Object(
 
 /**
  * The whole file. `maxOutputTokens` bounds reasoning and answer together, and is what is held if a request names no
- * cap of its own. `extraParameters` are names beyond OpenAI's, such as `top_k`, that the upstreams take as they are.
+ * cap of its own. `imageModel` is the model with which the built-in tool `image_generation` generates, unless a request
+ * names another. `extraParameters` are names beyond OpenAI's, such as `top_k`, that the upstreams take as they are.
  * From `deprecatedAt` on, clients should not start to use a model; from `retiresAt` on, it accepts no requests;
  * `replacement` is the model to use instead.
  */
@@ -110,6 +111,7 @@ export const TextModelDefinitionSchema = Type.Object(
     features: Type.Array(Type.Unsafe<TextFeature>({ type: 'string', enum: [...TEXT_FEATURES] }), { uniqueItems: true }),
     pricing: TextPricingSchema,
     inputTokens: Type.Optional(InputTokensSchema),
+    imageModel: Type.Optional(Name),
     limits: Type.Optional(
       Type.Object(
         {

@@ -66,7 +66,7 @@ function membersOf(value: unknown): Members {
   return (typeof value === 'object' && value !== null ? value : {}) as Members;
 }
 
-/** The error for a tool that would run on the server; there are no such tools. */
+/** The error for a tool that would run on the server, and that is not there. */
 export function builtInTool(type: string, param: string): InvalidTextRequest {
   const shown = JSON.stringify(type.slice(0, 64));
   const message = `unsupported parameter: ${param}: got ${shown}, and only "function" is supported`;

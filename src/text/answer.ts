@@ -29,6 +29,9 @@ import { Tally } from './tally.ts';
 import type { BilledUsage } from './tally.ts';
 import { InvalidTextRequest, TextFailure } from './text-failure.ts';
 import type { TextThreads } from './threads/text-threads.ts';
+import { openImageTurns } from './tools/image-turns.ts';
+import type { ImageTool } from './tools/image-tool.ts';
+import { inputOfTurns } from './tools/turn-bounds.ts';
 
 export interface TextDependencies {
   readonly source: TextSource;
@@ -57,6 +60,8 @@ export interface DecodedTextCall {
   /** For responses that are streamed and stored. */
   readonly deltas?: DeltaRecorder;
   readonly isStreamed: boolean;
+  /** For the responses endpoint: the built-in tool, if the model may call it. */
+  readonly imageTool?: ImageTool | undefined;
   /** The response is stored: a client that requests it before it exists waits. */
   readonly isStored: boolean;
   readonly encoder: (createdAt: number) => AnswerEncoder;
@@ -143,7 +148,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     const bounded = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
     await decoded.nextTurn?.();
     const input = await reportedInputs.bound(bounded);
-    const bounds = { inputTokens: input.tokens, maxOutputTokens, choices: request.choices };
+    const { imageTool } = decoded;
+    const inputOfAll =
+      imageTool === undefined ? input.tokens : inputOfTurns(input.tokens, maxOutputTokens, imageTool.maxImages, model);
+    const bounds = { inputTokens: inputOfAll, maxOutputTokens, choices: request.choices };
     const heldMicroUsd = worstCaseCost(model.pricing, bounds);
     const floorMicroUsd = actualCost(model.pricing, emptyUsage(inputTokens));
     await ledger.hold({
@@ -158,6 +166,20 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       spendCapIds: caller.spendCapIds,
     });
     return { heldMicroUsd, input };
+  };
+
+  const open = (
+    { imageTool: tool, nextTurn }: DecodedTextCall,
+    call: TextCall,
+    signal: AbortSignal,
+  ): Promise<OpenedAnswer> => {
+    if (tool === undefined) return source.open(call, signal);
+    const count = async (request: TextRequest): Promise<number> => {
+      await nextTurn?.();
+      const [tokens = 0] = await threads.countInput(call.accountId, [request], call.model.contextTokens);
+      return tokens;
+    };
+    return openImageTurns({ source, tool, count, signal }, call);
   };
 
   return {
@@ -192,7 +214,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         const due = usage === undefined ? 0n : actualCost(model.pricing, usage);
         const isReported = usage?.isEstimated === false;
         const upstream = tally.answeredBy;
-        if (isReported && upstream !== undefined) input.reported(plausibleUsage(usage).inputTokens, upstream);
+        // The input of several turns is no bound for that of the first.
+        if (isReported && upstream !== undefined && !tally.hasEarlierTurns) {
+          input.reported(plausibleUsage(usage).inputTokens, upstream);
+        }
         ledger.settle({
           id,
           accountId: caller.accountId,
@@ -201,7 +226,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
           usage: usage ?? { ...emptyUsage(0), isEstimated: false },
           upstream,
         });
-        if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), plausibleUsage(usage).outputTokens);
+        if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), tokensAfter(usage, inputTokens, tally));
       };
 
       // If the client disconnected while its money was being held, no upstream is called.
@@ -209,7 +234,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       const openedAt = performance.now();
       const begun = (): void => metrics.begun(model.name, (performance.now() - openedAt) / 1000);
       try {
-        const opened = await source.open(call, signal);
+        const opened = await open(decoded, call, signal);
         if (!isStreamed) {
           const whole = await wholeAnswer(opened, decoded, call);
           begun();
@@ -262,6 +287,12 @@ export function accessEnded({ reason }: AbortSignal): UnauthenticatedError | Acc
 
 function emptyUsage(inputTokens: number): BilledUsage {
   return { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
+}
+
+/** What a call takes from the tokens per minute after its first turn, whose input was taken before it. */
+function tokensAfter(usage: BilledUsage, inputTokens: number, tally: Tally): number {
+  const { inputTokens: all, outputTokens } = plausibleUsage(usage);
+  return outputTokens + (tally.hasEarlierTurns ? Math.max(0, all - inputTokens) : 0);
 }
 
 async function wholeAnswer(
@@ -358,6 +389,7 @@ function feed(tally: Tally, event: TextEvent): void {
     case 'usage':
       tally.report(event.usage);
       return;
+    case 'image':
     case 'finish':
   }
 }

@@ -6,6 +6,8 @@
  * `finish` one `usage`, if the source knows it. Arguments of several tool calls may arrive interleaved.
  */
 
+import type { ImageCallItem } from './responses/items.ts';
+
 /** A token of the text with the natural logarithm of its probability, and the alternatives that were requested. */
 export interface TokenLogprob {
   readonly token: string;
@@ -15,6 +17,12 @@ export interface TokenLogprob {
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+/** The steps of one image that the built-in tool generates; they are followed by its end or by that of the answer. */
+export type ImageStep =
+  | { readonly type: 'begun' }
+  | { readonly type: 'generating'; readonly taskId: string }
+  | { readonly type: 'done'; readonly item: ImageCallItem };
 
 export type TextEvent =
   | {
@@ -34,6 +42,8 @@ export type TextEvent =
       readonly name: string;
     }
   | { readonly type: 'tool_arguments'; readonly choice: number; readonly index: number; readonly text: string }
+  /** The built-in tool generates an image. Only in responses, between two turns of the model (tools/image-turns.ts). */
+  | { readonly type: 'image'; readonly choice: number; readonly step: ImageStep }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason }
   | { readonly type: 'usage'; readonly usage: TokenUsage };
 

@@ -27,6 +27,8 @@ export interface TextCall {
   /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
   readonly isStreamed: boolean;
+  /** The answer is read here, because it may call a built-in tool: its source has to open it as events. */
+  readonly isReadHere?: boolean;
   /** Updated while the answer passes. */
   readonly tally: Tally;
   /** Unix seconds. */

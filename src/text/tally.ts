@@ -1,8 +1,9 @@
 /**
  * The usage of an answer so far, updated while it passes: the usage that its source reports, or, until then, a count of
- * the content.
+ * the content. An answer may take several turns of the model (tools/image-turns.ts), whose usages are added.
  */
 import type { TokenUsage } from './events.ts';
+import { plausibleUsage } from './money/price.ts';
 import { countTextTokens } from './tokens.ts';
 
 /** What is billed. */
@@ -20,9 +21,10 @@ const MAX_COUNTED = 256 * 1024;
 export class Tally {
   /** The upstream that answers, by its name in logs; set when the answer begins. */
   answeredBy: string | undefined;
-  readonly #inputTokens: number;
+  #inputTokens: number;
   #reported: TokenUsage | undefined;
-  readonly #counters = { output: new Counter(), reasoning: new Counter() };
+  #counters = { output: new Counter(), reasoning: new Counter() };
+  #earlier: BilledUsage | undefined;
 
   /** @param inputTokens the counted input of the request. */
   constructor(inputTokens: number) {
@@ -49,8 +51,31 @@ export class Tally {
     return this.#reported !== undefined;
   }
 
+  /** The counted input of the current turn. */
+  get inputTokens(): number {
+    return this.#inputTokens;
+  }
+
+  /** Whether the model has had several turns. */
+  get hasEarlierTurns(): boolean {
+    return this.#earlier !== undefined;
+  }
+
+  /** The next turn of the model begins. @param inputTokens its counted input. */
+  nextTurn(inputTokens: number): void {
+    this.#earlier = this.usage();
+    this.#inputTokens = inputTokens;
+    this.#reported = undefined;
+    this.#counters = { output: new Counter(), reasoning: new Counter() };
+  }
+
   /** The usage at this moment. */
   usage(): BilledUsage {
+    const turn = this.#usageOfTurn();
+    return this.#earlier === undefined ? turn : sumOf(this.#earlier, turn);
+  }
+
+  #usageOfTurn(): BilledUsage {
     if (this.#reported !== undefined) return { ...this.#reported, isEstimated: false };
     const reasoningTokens = this.#counters.reasoning.total();
     return {
@@ -61,6 +86,19 @@ export class Tally {
       isEstimated: true,
     };
   }
+}
+
+/** A sum has been counted here if a part of it was. */
+function sumOf(one: BilledUsage, other: BilledUsage): BilledUsage {
+  const parts = [plausibleUsage(one), plausibleUsage(other)] as const;
+  const sum = (member: keyof TokenUsage): number => parts[0][member] + parts[1][member];
+  return {
+    inputTokens: sum('inputTokens'),
+    cachedInputTokens: sum('cachedInputTokens'),
+    outputTokens: sum('outputTokens'),
+    reasoningTokens: sum('reasoningTokens'),
+    isEstimated: one.isEstimated || other.isEstimated,
+  };
 }
 
 class Counter {

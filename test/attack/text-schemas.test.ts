@@ -51,7 +51,7 @@ function endlessParts(): JsonSchema {
 const chat = (more: Readonly<Record<string, unknown>>) => () =>
   decodeChatRequest(checkChatBody({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...more }), {});
 const responses = (more: Readonly<Record<string, unknown>>) => () =>
-  decodeResponsesRequest(checkResponsesBody({ model: 'm', input: 'x', ...more }), {}, {
+  decodeResponsesRequest(checkResponsesBody({ model: 'm', input: 'x', ...more }), { features: [] }, {
     conversation: [],
     items: new Map(),
   } as never);

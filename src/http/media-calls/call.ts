@@ -86,7 +86,8 @@ export function mediaResponseHeaders(http: HttpContext): Readonly<Record<string,
   };
 }
 
-function taskIdHeader({ config }: HttpContext): string {
+/** The response header with the id of the task. */
+export function taskIdHeader({ config }: HttpContext): string {
   return `${config.callbacks.headerPrefix}-Task-Id`;
 }
 

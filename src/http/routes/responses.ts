@@ -44,6 +44,7 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { prepareImages } from '../text/images.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
+import { imageReader, imageToolOf, withEarlierImages, withoutSecondImages } from '../text/response-images.ts';
 import { sendStoredStream } from '../text/stream.ts';
 
 const ResponseQuery = Type.Object(
@@ -138,9 +139,10 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         await large?.nextTurn();
         const { decoded, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
+        const imageTool = imageToolOf(http, request, { id, model, decoded });
         const isStreamed = body.stream === true;
         const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
-        return answerTextCall(http, request, {
+        const answering = answerTextCall(http, request, {
           id,
           surface: 'responses',
           parameters: RESPONSES_PARAMETERS,
@@ -150,6 +152,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           nextTurn: large?.nextTurn,
           echo: decoded.rendering.echo,
           isStreamed,
+          imageTool,
           isStored: decoded.isStored,
           ...(deltas === undefined ? {} : { deltas }),
           encoder: (createdAt) =>
@@ -178,6 +181,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
               }
             : {}),
         });
+        return imageTool === undefined ? answering : withoutSecondImages(ctx, imageTool, answering);
       },
     }),
     defineRoute({
@@ -198,7 +202,8 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         if (startingAfter !== undefined && !isStreamed) {
           throw new InvalidTextRequest('starting_after', 'starting_after needs stream to be true');
         }
-        const options = { include, now: http.now() };
+        const complete = imageReader(http, { ctx, caller });
+        const options = { include, complete, now: http.now() };
         const id = params['responseId'] ?? '';
         if (!isStreamed) return readResponse(http.database, caller.accountId, id, options);
         const frames = await streamResponse(http.database, caller.accountId, id, { ...options, startingAfter });
@@ -251,15 +256,16 @@ async function decode(
   readonly inlined: InlinedImages;
 }> {
   const { accountId } = request.caller;
-  const earlier = await readConversation(http.database, accountId, {
+  const stored = await readConversation(http.database, accountId, {
     previousResponseId: body.previous_response_id ?? undefined,
     itemIds: referencedIds(body.input),
     now: http.now(),
   });
+  const earlier = await withEarlierImages(http, request, model, stored);
   const decoded = decodeResponsesRequest(body, model, earlier);
   // Those of earlier turns as well: what the operator denies may have changed since.
-  const stored = imagesOfInput(earlier.conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
-  const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...stored]);
+  const before = imagesOfInput(earlier.conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
+  const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...before]);
   if (decoded.truncation !== 'auto') return { decoded, inlined };
   const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
   const count = (requests: readonly CountedRequest[]): Promise<readonly number[]> =>

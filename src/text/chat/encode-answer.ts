@@ -48,7 +48,7 @@ export function createChatEncoder(meta: ChatAnswerMeta): AnswerEncoder {
         return [];
       }
       const choice = choices[event.choice];
-      if (choice === undefined) return [];
+      if (choice === undefined || event.type === 'image') return [];
       note(choice, event);
       return [chunk(event.choice, deltaOf(event), restOf(event))];
     },
@@ -82,7 +82,7 @@ function newChoice(): Choice {
   };
 }
 
-type ChoiceEvent = Exclude<TextEvent, { type: 'usage' }>;
+type ChoiceEvent = Exclude<TextEvent, { type: 'usage' | 'image' }>;
 
 function note(choice: Choice, event: ChoiceEvent): void {
   switch (event.type) {

@@ -5,13 +5,13 @@
  */
 import type { ContentPart, Message, ToolCall } from '../request.ts';
 import { foreignReasoning, reasoningText } from './items.ts';
-import type { InputPart, OutputMessageItem, UnnamedInputItem } from './items.ts';
+import type { InputPart, ModelItem, OutputMessageItem } from './items.ts';
 
 /**
  * Leaves out what belongs to no message: reasoning that is followed by neither a message nor a function call of the
  * same turn, and assistant messages without readable content. Upstreams reject the former, and neither is counted.
  */
-export function withoutLoneReasoning<Item extends UnnamedInputItem>(items: readonly Item[]): readonly Item[] {
+export function withoutLoneReasoning<Item extends ModelItem>(items: readonly Item[]): readonly Item[] {
   let isFollowed = false;
   return items
     .toReversed()
@@ -30,7 +30,7 @@ function isReadable({ type }: OutputMessageItem['content'][number]): boolean {
 }
 
 /** The messages for a model from validated items. @param instructions what comes before everything else. */
-export function messagesOf(instructions: string | undefined, items: readonly UnnamedInputItem[]): readonly Message[] {
+export function messagesOf(instructions: string | undefined, items: readonly ModelItem[]): readonly Message[] {
   const messages: Message[] = [];
   if (instructions !== undefined && instructions !== '') {
     messages.push({ role: 'system', content: [{ type: 'text', text: instructions }] });

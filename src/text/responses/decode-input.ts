@@ -5,6 +5,7 @@
  */
 import { given, isImageUrl } from '../parameters.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
+import { decodeImageCall } from './image-calls.ts';
 import type {
   ConversationItem,
   FunctionCallOutputItem,
@@ -54,7 +55,14 @@ function typeOf(item: WireObject): string | undefined {
   return typeof item['id'] === 'string' ? 'item_reference' : undefined;
 }
 
-const ITEM_TYPES = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference'];
+const ITEM_TYPES = [
+  'message',
+  'function_call',
+  'function_call_output',
+  'reasoning',
+  'image_generation_call',
+  'item_reference',
+];
 
 function decodeItem(item: WireObject, where: string, earlier: EarlierItems): UnnamedInputItem {
   const id = given<string>(item['id']);
@@ -76,6 +84,8 @@ function decodeItem(item: WireObject, where: string, earlier: EarlierItems): Unn
       return { ...outputOf(item, where), ...named };
     case 'reasoning':
       return { ...reasoningOf(item), ...named };
+    case 'image_generation_call':
+      return { ...decodeImageCall(item, where), ...named };
     case 'item_reference':
       return referenceOf(String(id), where, earlier);
     case undefined: {

@@ -6,18 +6,20 @@
 import { compileViolation } from '../../schema/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
-import type { FunctionTool, OutputFormat, TextRequest } from '../request.ts';
+import type { OutputFormat, TextRequest } from '../request.ts';
 import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { messagesOf, withoutLoneReasoning } from './conversation.ts';
 import { decodeInput } from './decode-input.ts';
 import type { EarlierItems } from './decode-input.ts';
 import { INCLUDABLE, LOGPROBS, SEALED_REASONING } from './included.ts';
-import type { UnnamedInputItem } from './items.ts';
+import { withoutImageCalls } from './image-calls.ts';
+import type { ModelItem, UnnamedInputItem } from './items.ts';
 import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import type { WireReasoning, WireTool } from '@darkroom/api/openai/responses-request';
 import type { EchoedTool, ResponseEcho } from './response-object.ts';
 import { decodeToolChoice, decodeTools } from './tool-choice.ts';
+import type { RequestedImageTool } from '../tools/image-tool.ts';
 
 /** A body with a valid outer form. */
 export interface ResponsesBody extends Readonly<Record<string, unknown>> {
@@ -43,7 +45,9 @@ export interface DecodedResponsesRequest {
   /** The text before everything else. */
   readonly instructions: string | undefined;
   /** The whole conversation, from which the messages of `request` are built. */
-  readonly items: readonly UnnamedInputItem[];
+  readonly items: readonly ModelItem[];
+  /** The built-in tool, if the model may call it. */
+  readonly imageTool: RequestedImageTool | undefined;
   readonly isStored: boolean;
   /** `auto`: what the model cannot take is left out from the beginning (fit-conversation.ts). */
   readonly truncation: 'auto' | 'disabled';
@@ -92,24 +96,25 @@ const VIOLATION_CODES: Readonly<Record<string, string>> = {
  */
 export function decodeResponsesRequest(
   body: ResponsesBody,
-  model: Pick<TextModelDefinition, 'extraParameters'>,
+  model: Pick<TextModelDefinition, 'extraParameters' | 'features'>,
   earlier: EarlierItems,
 ): DecodedResponsesRequest {
   assertKnownParameters(body, model);
   const input = inputOf(body, earlier);
   const wireTools = given<readonly WireTool[]>(body['tools']) ?? [];
-  const allTools = decodeTools(wireTools);
+  const allTools = decodeTools(wireTools, body);
   const reasoning = reasoningOf(body);
   const text = given<{ format?: Readonly<Record<string, unknown>>; verbosity?: TextRequest['verbosity'] | null }>(
     body['text'],
   );
   const format = formatOf(given(text?.format));
-  requireBoundedSchemas({ format, tools: allTools }, SCHEMAS);
+  requireBoundedSchemas({ format, tools: allTools.functions }, SCHEMAS);
   const includes = includesOf(body);
   const topLogprobs = given<number>(body['top_logprobs']);
   const showsLogprobs = includes.has(LOGPROBS) || (topLogprobs ?? 0) > 0;
   const instructions = given<string>(body['instructions']);
-  const items = withoutLoneReasoning([...earlier.conversation, ...input]);
+  const images = { functionName: allTools.imageFunction, takesImages: model.features.includes('images') };
+  const items = withoutLoneReasoning(withoutImageCalls([...earlier.conversation, ...input], images));
   const request: TextRequest = {
     model: body.model,
     messages: messagesOf(instructions, items),
@@ -130,7 +135,7 @@ export function decodeResponsesRequest(
     verbosity: given(text?.verbosity),
   };
   const isStored = given<boolean>(body['store']) ?? true;
-  const echo = echoOf(body, { request, summary: reasoning.summary, isStored, tools: allTools });
+  const echo = echoOf(body, { request, summary: reasoning.summary, isStored, tools: wireTools });
   return {
     request,
     rendering: {
@@ -141,9 +146,15 @@ export function decodeResponsesRequest(
     input,
     instructions,
     items,
+    imageTool: mayCall(request, allTools.image) ? allTools.image : undefined,
     isStored,
     truncation: echo.truncation,
   };
+}
+
+/** Whether the model is offered the built-in tool. */
+function mayCall({ tools, toolChoice }: TextRequest, image: RequestedImageTool | undefined): boolean {
+  return toolChoice !== 'none' && tools.some((tool) => tool === image?.offered);
 }
 
 function assertKnownParameters(
@@ -215,7 +226,7 @@ function echoOf(
     readonly request: TextRequest;
     readonly summary: string | undefined;
     readonly isStored: boolean;
-    readonly tools: readonly FunctionTool[];
+    readonly tools: readonly WireTool[];
   },
 ): ResponseEcho {
   const { request } = decoded;
@@ -250,7 +261,12 @@ function echoOf(
   };
 }
 
-function echoedTool({ name, description, parameters, strict }: FunctionTool): EchoedTool {
+/** A null of the built-in tool counts as absent: OpenAI's document allows it for none of the fields. */
+function echoedTool(tool: WireTool): EchoedTool {
+  if (tool.type === 'image_generation') {
+    return { ...Object.fromEntries(Object.entries(tool).filter(([, value]) => value !== null)), type: tool.type };
+  }
+  const { name, description, parameters, strict } = tool;
   return {
     type: 'function',
     name,

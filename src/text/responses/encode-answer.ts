@@ -97,7 +97,11 @@ export function createResponseEncoder(meta: ResponseMeta): AnswerEncoder {
       // A response is one answer: there are no others.
       if (event.type === 'usage' || event.choice !== 0 || finish !== undefined) return [];
       if (event.type === 'finish') finishAs(event.reason);
-      else queue.add(event);
+      else if (event.type === 'image') {
+        // It comes between two turns of the model: what the one before has written is whole.
+        queue.finish(false);
+        writer.writeImage(event.step);
+      } else queue.add(event);
       return taken();
     },
     end(usage: BilledUsage) {

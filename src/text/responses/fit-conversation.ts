@@ -7,7 +7,7 @@ import { countEach } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
 import { messagesOf } from './conversation.ts';
 import type { DecodedResponsesRequest } from './decode-request.ts';
-import type { UnnamedInputItem } from './items.ts';
+import type { ModelItem } from './items.ts';
 
 /**
  * @param room how many tokens the model takes, not counting its answer.
@@ -44,12 +44,12 @@ export async function fitConversation(
   return { ...decoded, items: fitting, request: { ...request, messages: messagesOf(instructions, fitting) } };
 }
 
-function partsOf(items: readonly UnnamedInputItem[]): {
-  readonly turns: UnnamedInputItem[][];
-  readonly systemItems: readonly UnnamedInputItem[];
+function partsOf(items: readonly ModelItem[]): {
+  readonly turns: ModelItem[][];
+  readonly systemItems: readonly ModelItem[];
 } {
-  const turns: UnnamedInputItem[][] = [];
-  const systemItems: UnnamedInputItem[] = [];
+  const turns: ModelItem[][] = [];
+  const systemItems: ModelItem[] = [];
   for (const item of items) {
     const role = item.type === 'message' ? item.role : undefined;
     if (role === 'system' || role === 'developer') systemItems.push(item);

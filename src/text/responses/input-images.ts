@@ -4,7 +4,7 @@
  */
 import type { ImageAddress } from '../image-addresses.ts';
 import type { InlinedImages } from '../inline-images.ts';
-import type { InputPart, UnnamedInputItem } from './items.ts';
+import type { InputPart, ModelItem, UnnamedInputItem } from './items.ts';
 
 export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly ImageAddress[] {
   return input.flatMap((item, index) => {
@@ -20,7 +20,7 @@ export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly Imag
 }
 
 /** The items with every fetched image in place of its URL. */
-export function withInlinedItems<Item extends UnnamedInputItem>(
+export function withInlinedItems<Item extends ModelItem>(
   items: readonly Item[],
   inlined: InlinedImages,
 ): readonly Item[] {

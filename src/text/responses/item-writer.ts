@@ -3,9 +3,11 @@
  * parts are added, grow and are done, and then the item is done (contract §9). The texts that are done are the
  * concatenated deltas. The order of items is decided in output-queue.ts.
  */
-import type { TokenLogprob } from '../events.ts';
+import type { ImageStep, TokenLogprob } from '../events.ts';
+import { imageEvents } from './image-events.ts';
 import { itemId, sealReasoning, wireLogprobs } from './items.ts';
 import type {
+  ImageCallItem,
   ItemStatus,
   OutputItem,
   OutputTextPart,
@@ -46,6 +48,8 @@ export class ItemWriter implements SectionWriter {
   readonly #emit: Emit;
   readonly #done: OutputItem[] = [];
   #open: OpenItem | undefined;
+  /** An image that is being generated; no other item is open then. */
+  #image: ImageCallItem | undefined;
 
   constructor(responseId: string, style: ItemStyle, emit: Emit) {
     this.#responseId = responseId;
@@ -76,9 +80,20 @@ export class ItemWriter implements SectionWriter {
     this.#done.push(item);
   }
 
+  /** Writes the next step of an image. */
+  writeImage(step: ImageStep): void {
+    const output_index = this.#done.length;
+    const item = itemAfter(step);
+    const named = { ...this.#named(item) };
+    for (const { type, ...data } of imageEvents(step, named, output_index)) this.#emit(type, data);
+    this.#image = step.type === 'done' ? undefined : item;
+    if (step.type === 'done') this.#done.push(named);
+  }
+
   /** Everything that was added. @param status the status of an item that is not done. */
   items(status: 'in_progress' | 'incomplete'): readonly OutputItem[] {
-    return this.#open === undefined ? [...this.#done] : [...this.#done, this.#named(this.#open.read(status))];
+    const last = this.#open?.read(status) ?? this.#image;
+    return last === undefined ? [...this.#done] : [...this.#done, this.#named(last)];
   }
 
   #named(item: UnnamedOutputItem): OutputItem {
@@ -99,6 +114,13 @@ export class ItemWriter implements SectionWriter {
         return openCall(position('function_call'), this.#emit, kind);
     }
   }
+}
+
+/** What an image is after a step. */
+function itemAfter(step: ImageStep): ImageCallItem {
+  const image = { type: 'image_generation_call', result: null } as const;
+  if (step.type === 'begun') return { ...image, status: 'in_progress' };
+  return step.type === 'done' ? step.item : { ...image, status: 'generating', task_id: step.taskId };
 }
 
 /** Text and refusals are parts of one message; when one follows the other, a new part begins. */

@@ -61,12 +61,33 @@ export interface ReasoningItem {
   readonly encrypted_content?: string;
 }
 
+/** A call of the built-in tool `image_generation`. */
+export interface ImageCallItem {
+  readonly type: 'image_generation_call';
+  readonly status: 'in_progress' | 'generating' | 'completed' | 'failed';
+  /** The image in base64. Not stored: it is read from the task's output. Null: there is none, or it was deleted. */
+  readonly result: string | null;
+  /** The task that generates it; absent: there is none. */
+  readonly task_id?: string;
+  /** The prompt as the model wrote it. */
+  readonly revised_prompt?: string;
+  readonly size?: string;
+  readonly quality?: string;
+  readonly background?: string;
+  readonly output_format?: string;
+  /** Why it failed. */
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
 /** The parts of an answer, without their ids. */
-export type UnnamedOutputItem = OutputMessageItem | FunctionCallItem | ReasoningItem;
+export type UnnamedOutputItem = OutputMessageItem | FunctionCallItem | ReasoningItem | ImageCallItem;
 /** The parts of an input; the id is the client's own, if it has one. */
 export type UnnamedInputItem = (InputMessageItem | FunctionCallOutputItem | UnnamedOutputItem) & {
   readonly id?: string;
 };
+
+/** What a model is given: it knows no built-in tools (image-calls.ts). */
+export type ModelItem = Exclude<UnnamedInputItem, ImageCallItem>;
 
 export type OutputItem = UnnamedOutputItem & { readonly id: string };
 /** Any item that is stored. */
@@ -89,7 +110,13 @@ export function wireLogprobs(logprobs: readonly TokenLogprob[]): readonly WireLo
   return logprobs.map((entry) => ({ ...plain(entry), top_logprobs: entry.alternatives.map(plain) }));
 }
 
-const PREFIXES = { message: 'msg', reasoning: 'rs', function_call: 'fc', function_call_output: 'fco' } as const;
+const PREFIXES = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  function_call_output: 'fco',
+  image_generation_call: 'ig',
+} as const;
 const RESPONSE_PREFIX = 'resp_';
 
 /**
@@ -109,7 +136,7 @@ export function itemId(
 
 /** The response of an item with one of our ids; undefined: the id is not one of ours. */
 export function responseOfItem(id: string): string | undefined {
-  const match = /^(?:msg|rs|fc|fco)_(.+)_i?\d{1,6}$/.exec(id);
+  const match = /^(?:msg|rs|fc|fco|ig)_(.+)_i?\d{1,6}$/.exec(id);
   return match?.[1] === undefined ? undefined : `${RESPONSE_PREFIX}${match[1]}`;
 }
 

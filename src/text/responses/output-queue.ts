@@ -33,7 +33,7 @@ interface Section {
   isOpen: boolean;
 }
 
-type ContentEvent = Exclude<TextEvent, { type: 'finish' | 'usage' }>;
+type ContentEvent = Exclude<TextEvent, { type: 'finish' | 'usage' | 'image' }>;
 
 export class OutputQueue {
   readonly #writer: SectionWriter;

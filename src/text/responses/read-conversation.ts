@@ -104,7 +104,13 @@ async function readChain(
   return rows.flatMap(({ input, output }) => [...(input ?? []), ...(output ?? []).filter(isOfUse)]);
 }
 
-const ITEM_TYPES: readonly string[] = ['message', 'reasoning', 'function_call', 'function_call_output'];
+const ITEM_TYPES: readonly string[] = [
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'image_generation_call',
+];
 
 /** A call that was cut off cannot have been answered, and an upstream's own items mean nothing to another model. */
 function isOfUse({ type, status }: ConversationItem): boolean {

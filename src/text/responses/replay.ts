@@ -6,6 +6,7 @@
 import { frameOf } from '../encoder.ts';
 import { deltaKey } from './delta-cuts.ts';
 import type { DeltaCut, DeltaCuts, DeltaRecorder } from './delta-cuts.ts';
+import { allImageEvents } from './image-events.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -58,6 +59,10 @@ function* replayEvents(response: Members, cuts: DeltaCuts): Generator<ReplayedEv
 }
 
 function* itemEvents(item: Members, output_index: number, cuts: DeltaCuts): Generator<ReplayedEvent> {
+  if (item['type'] === 'image_generation_call') {
+    yield* allImageEvents(item, output_index);
+    return;
+  }
   const where = { item_id: item['id'], output_index };
   yield { type: 'response.output_item.added', output_index, item: begunItem(item) };
   if (item['type'] === 'function_call') {

@@ -4,10 +4,11 @@
  * default.
  */
 import type { BilledUsage } from '../tally.ts';
-import type { WireTool } from '@darkroom/api/openai/responses-request';
+import type { WireImageTool } from '@darkroom/api/openai/image-generation-tool';
+import type { WireFunction } from '@darkroom/api/openai/responses-request';
 
-/** A tool as it is echoed: every field has a value. */
-export type EchoedTool = Required<WireTool>;
+/** A tool as it is echoed: every field of a function has a value, and the built-in tool has those that were given. */
+export type EchoedTool = Required<WireFunction> | WireImageTool;
 
 /** What a response object repeats of its request. */
 export interface ResponseEcho {

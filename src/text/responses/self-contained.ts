@@ -4,13 +4,13 @@
  */
 import type { DecodedResponsesRequest, ResponsesBody } from './decode-request.ts';
 import { isSealedHere, reasoningText } from './items.ts';
-import type { UnnamedInputItem } from './items.ts';
+import type { ModelItem } from './items.ts';
 
 /** @param items the whole conversation: everything by which `request` was bounded, and nothing else. */
 export function selfContainedBody(
   body: ResponsesBody,
   { request, rendering }: Pick<DecodedResponsesRequest, 'request' | 'rendering'>,
-  items: readonly UnnamedInputItem[],
+  items: readonly ModelItem[],
 ): Readonly<Record<string, unknown>> {
   const { previous_response_id: _, ...rest } = body;
   const { summary } = rendering.echo.reasoning;
@@ -25,7 +25,7 @@ export function selfContainedBody(
   };
 }
 
-function written(items: readonly UnnamedInputItem[]): readonly Readonly<Record<string, unknown>>[] {
+function written(items: readonly ModelItem[]): readonly Readonly<Record<string, unknown>>[] {
   return items.map(({ id, ...item }) => {
     if (item.type !== 'reasoning') return item;
     // Reasoning that an upstream sealed itself is identified by its id; what was sealed here means nothing to the

@@ -5,6 +5,7 @@
  * A response whose call is still in progress has no row yet; a reader waits for it for a while (wait-for-calls.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { withoutTaskImage } from './image-calls.ts';
 import { nameInputItems } from './items.ts';
 import type { ConversationItem, UnnamedInputItem } from './items.ts';
 import type { DeltaCuts } from './delta-cuts.ts';
@@ -57,10 +58,12 @@ const insertResponse: Statement = {
 export async function saveResponse(database: Queryable, saved: ResponseToSave): Promise<void> {
   const { id, accountId, previousId, now } = saved;
   await saved.nextTurn?.();
-  const { output = [] } = saved.response;
+  const { output: whole = [] } = saved.response;
+  const output = Array.isArray(whole) ? whole.map((item: object) => withoutTaskImage(item)) : whole;
   // Its position among the fields is preserved.
   const fields = { ...saved.response, output: null };
-  const texts = [fields, nameInputItems(id, saved.input), output].map((part) => JSON.stringify(part));
+  const input = nameInputItems(id, saved.input).map((item) => withoutTaskImage(item));
+  const texts = [fields, input, output].map((part) => JSON.stringify(part));
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   const times = [new Date(now), new Date(now + RETENTION_MS)];
   const deltas = saved.deltas === undefined ? null : JSON.stringify(saved.deltas);
@@ -73,6 +76,9 @@ export interface ReaderOptions {
   readonly now: number;
   readonly wait?: WaitOptions;
 }
+
+/** What a reader adds to the stored output: the images of tasks. */
+type Complete = (output: readonly ConversationItem[]) => Promise<readonly ConversationItem[]>;
 
 const selectResponse: Statement = {
   name: 'select_text_response',
@@ -97,11 +103,15 @@ export async function readResponse(
   database: Queryable,
   accountId: string,
   id: string,
-  { include = [], ...options }: ReaderOptions & { readonly include?: readonly string[] | undefined },
+  {
+    include = [],
+    complete = unchanged,
+    ...options
+  }: ReaderOptions & { readonly include?: readonly string[] | undefined; readonly complete?: Complete },
 ): Promise<Readonly<Record<string, unknown>>> {
   try {
     const { response, output } = await readRow(database, accountId, id, options);
-    return { ...response, output: withIncluded(output, include) };
+    return { ...response, output: await complete(withIncluded(output, include)) };
   } catch (error) {
     if (error instanceof ResponseInProgressError) return error.response;
     throw error;
@@ -122,15 +132,17 @@ export async function streamResponse(
   {
     include = [],
     startingAfter,
+    complete = unchanged,
     ...options
   }: ReaderOptions & {
     readonly include?: readonly string[] | undefined;
+    readonly complete?: Complete;
     /** The `sequence_number` of the event after which it begins. */
     readonly startingAfter?: number | undefined;
   },
 ): Promise<Iterable<string>> {
   const { response, output, deltas } = await readRow(database, accountId, id, options);
-  const whole = { ...response, output: withIncluded(output, include) };
+  const whole = { ...response, output: await complete(withIncluded(output, include)) };
   const cuts = deltas ?? {};
   if (startingAfter !== undefined) {
     const last = countReplayed(whole, cuts) - 1;
@@ -141,6 +153,8 @@ export async function streamResponse(
   }
   return replayFrames(whole, cuts, startingAfter);
 }
+
+const unchanged: Complete = (output) => Promise.resolve(output);
 
 /** @throws {ResponseNotFoundError} @throws {ResponseInProgressError} */
 async function readRow(

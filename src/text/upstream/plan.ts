@@ -1,7 +1,8 @@
 /**
  * How a call is sent to an upstream: with which of its interfaces, with which body, and how the answer is read. A
- * client of chat completions is answered through the same interface; one of responses too, if the upstream has it, and
- * otherwise through chat completions, always streamed, so that there is one decoder and silence is noticed.
+ * client of chat completions is answered through the same interface; one of responses too, if the upstream has it and
+ * the answer can pass unread, and otherwise through chat completions, always streamed, so that there is one decoder and
+ * silence is noticed.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import type { TextEvent } from '../events.ts';
@@ -43,7 +44,7 @@ export type Plan = StreamPlan<unknown> | WholePlan;
 /** @param now milliseconds since 1970. */
 export function planOf(call: TextCall, upstream: TextUpstream, now: () => number): Plan {
   if (call.surface === 'chat') return chatPlan(call, upstream);
-  return upstream.apis?.includes('responses') === true
+  return upstream.apis?.includes('responses') === true && call.isReadHere !== true
     ? responsesPlan(call, upstream, now)
     : translatedPlan(call, upstream);
 }

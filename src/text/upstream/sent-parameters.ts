@@ -12,7 +12,7 @@ const COUNT_ERROR = 0.1;
  * none, some of the room is left for what we may have miscounted, and never more than half of it.
  */
 export function capOf({ model, request, tally }: TextCall): number {
-  const { inputTokens } = tally.usage();
+  const { inputTokens } = tally;
   const room = Math.max(1, model.contextTokens - inputTokens);
   if (request.maxOutputTokens !== undefined) return Math.min(request.maxOutputTokens, room);
   const sure = Math.floor(Math.max(room - inputTokens * COUNT_ERROR, room / 2));

@@ -17,7 +17,7 @@ export function decode(
   earlier: EarlierItems = NOTHING_EARLIER,
   extraParameters: string[] = [],
 ): DecodedResponsesRequest {
-  return decodeResponsesRequest(checkResponsesBody(body), { extraParameters }, earlier);
+  return decodeResponsesRequest(checkResponsesBody(body), { extraParameters, features: ['images'] }, earlier);
 }
 
 export const CREATED_AT = 1_763_700_000;

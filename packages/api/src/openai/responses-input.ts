@@ -85,6 +85,13 @@ const ReasoningForm = form([], {
   status: Status,
 });
 
+/** `result` is the image in base64, which the model is given if it takes images. */
+const ImageCallForm = form([], {
+  status: { type: ['string', 'null'], enum: ['in_progress', 'generating', 'completed', 'failed', null] },
+  result: { type: ['string', 'null'] },
+  revised_prompt: { type: ['string', 'null'], maxLength: MAX_TEXT },
+});
+
 /** A message may omit its `type`, and so may a reference. */
 const ItemSchema: Schema = {
   type: 'object',
@@ -95,6 +102,7 @@ const ItemSchema: Schema = {
     whereTypeIs('function_call', FunctionCallForm),
     whereTypeIs('function_call_output', FunctionCallOutputForm),
     whereTypeIs('reasoning', ReasoningForm),
+    whereTypeIs('image_generation_call', ImageCallForm),
     whereTypeIs('item_reference', form(['id'], { id: CallId })),
   ],
 };
@@ -106,5 +114,5 @@ export const InputSchema = Type.Unsafe<string | readonly Readonly<Record<string,
   maxItems: MAX_MEMBERS,
   items: ItemSchema,
   description:
-    'A string, which is a message of the user, or a list of items: messages, function calls and their outputs, reasoning, and item references.',
+    'A string, which is a message of the user, or a list of items: messages, function calls and their outputs, reasoning, generated images, and item references.',
 });

@@ -6,6 +6,8 @@
 import { Type } from 'typebox';
 import { boolean, enumOf, integer, nullable, number, string } from './optional-parts.ts';
 import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
+import { IMAGE_TOOL_FORM } from './image-generation-tool.ts';
+import type { WireImageTool } from './image-generation-tool.ts';
 import { InputSchema, when } from './responses-input.ts';
 
 /** Part of OpenAI's API, and rejected by name if it is given (decode-request.ts). */
@@ -13,31 +15,36 @@ const unsupported = (description: string) => Type.Optional(Type.Unsafe<unknown>(
 
 const SUMMARIES = ['auto', 'concise', 'detailed'];
 
-/** A function has these members and no others; a tool of another type is rejected by its type. */
+const FUNCTION_FORM = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    type: { type: 'string' },
+    name: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
+    description: { type: ['string', 'null'], maxLength: 100_000 },
+    parameters: { type: ['object', 'null'], description: 'The JSON Schema of the arguments.' },
+    strict: { type: ['boolean', 'null'], description: 'Whether the arguments must follow the schema exactly.' },
+  },
+  additionalProperties: false,
+};
+
+/** A tool has the members of its type and no others; a tool of another type is rejected by its type. */
 const ToolSchema = Type.Unsafe<WireTool>({
   type: 'object',
   required: ['type'],
   properties: { type: { type: 'string', maxLength: 256 } },
-  ...when(
-    { type: 'object', properties: { type: { const: 'function' } } },
-    {
-      type: 'object',
-      required: ['name'],
-      properties: {
-        type: { type: 'string' },
-        name: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
-        description: { type: ['string', 'null'], maxLength: 100_000 },
-        parameters: { type: ['object', 'null'], description: 'The JSON Schema of the arguments.' },
-        strict: { type: ['boolean', 'null'], description: 'Whether the arguments must follow the schema exactly.' },
-      },
-      additionalProperties: false,
-    },
-  ),
+  allOf: [
+    when({ type: 'object', properties: { type: { const: 'function' } } }, FUNCTION_FORM),
+    when({ type: 'object', properties: { type: { const: 'image_generation' } } }, IMAGE_TOOL_FORM),
+  ],
 });
 
 /** A tool as a request describes it. */
-export interface WireTool {
-  readonly type: string;
+export type WireTool = WireFunction | WireImageTool;
+
+/** Tools of types that do not exist here have this form too, until they are rejected. */
+export interface WireFunction {
+  readonly type: 'function';
   readonly name: string;
   readonly description?: string | null;
   readonly parameters?: Readonly<Record<string, unknown>> | null;
@@ -99,21 +106,24 @@ export const ResponsesRequestSchema = Type.Object(
     ),
     tools: Type.Optional(
       nullable<WireTool[]>(
-        Type.Array(ToolSchema, { maxItems: 512, description: 'The functions that the model may call.' }),
+        Type.Array(ToolSchema, {
+          maxItems: 512,
+          description: 'The functions that the model may call, and the built-in tool `image_generation`.',
+        }),
       ),
     ),
     tool_choice: Type.Optional(
       Type.Unsafe<string | Readonly<Record<string, unknown>> | null>({
         type: ['string', 'object', 'null'],
         description:
-          'Which function the model calls: `auto`, `none`, `required`, one function by its name, or `allowed_tools`.',
+          'Which tool the model calls: `auto`, `none`, `required`, one function by its name, `image_generation`, or `allowed_tools`.',
       }),
     ),
     parallel_tool_calls: boolean('Whether the model may call several functions at once.'),
     max_tool_calls: integer(
       1,
       1_000_000,
-      'The maximum number of calls to built-in tools. There are no built-in tools.',
+      'The maximum number of images that `image_generation` generates for this response; at most 4.',
     ),
     max_output_tokens: integer(1, 100_000_000, 'The maximum number of tokens to generate, including reasoning.'),
     text: Type.Optional(nullable<Record<string, unknown>>(TextSchema)),

@@ -1,0 +1,187 @@
+/**
+ * The built-in tool `image_generation` of a response (contract §9.9): each image is an ordinary task of the caller,
+ * created as `/v1/images/generations` creates it. What can be wrong with the tool is validated before anything is held.
+ */
+import pRetry from 'p-retry';
+import { requireModel, requireScope } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { inputOf } from '../../catalogue/openai-input.ts';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
+import { isTaskId } from '../../domain/workflow-ids.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
+import { InvalidTaskError } from '../../tasks/create/create.ts';
+import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
+import { fingerprint } from '../../tasks/record/fingerprint.ts';
+import type { TaskDetail } from '../../tasks/record/read.ts';
+import type { ImageCallItem } from '../../text/responses/items.ts';
+import { InvalidTextRequest } from '../../text/text-failure.ts';
+import type { ImageTool, RequestedImageTool } from '../../text/tools/image-tool.ts';
+import type { BodyAllowance } from '../bodies/body-allowance.ts';
+import type { HttpContext } from '../app/context.ts';
+import { RequestError, problemOf } from '../app/errors.ts';
+import { createBudget } from '../app/register-routes.ts';
+import { inFieldsOf } from '../media-calls/call.ts';
+import type { FieldNames } from '../media-calls/failure.ts';
+import { describeFailure } from '../media-calls/failure.ts';
+import { waitForTask } from './await-task.ts';
+import { imageOutputOf, readImage } from './task-images.ts';
+
+const ENDPOINT = 'images/generations';
+/** In place of the prompt that the model will write. */
+const ANY_PROMPT = 'An image';
+const NO_TURNS = (): Promise<void> => Promise.resolve();
+/** While the database is unavailable; the same key finds the task if one was created. */
+const RETRIES = { retries: 3, minTimeout: 200, factor: 3 };
+
+/** A tool that is ready, and what the request has done with it. */
+export interface PreparedImageTool extends ImageTool {
+  /** The tasks that were created, or found. */
+  readonly taskIds: readonly TaskId[];
+}
+
+export interface ImageToolCall {
+  readonly caller: Caller;
+  readonly responseId: string;
+  readonly textModel: Pick<TextModelDefinition, 'name' | 'imageModel'>;
+  readonly requested: RequestedImageTool;
+  /** For the memory of the images. */
+  readonly allowance: Pick<BodyAllowance, 'hold'>;
+  /** A task was created, or found. */
+  onTask?(taskIds: readonly TaskId[]): void;
+}
+
+/**
+ * @throws {ForbiddenError} the key may create no tasks, or none of this model.
+ * @throws {InvalidTextRequest} the model does not exist, is no image model, or does not have a field or its value.
+ */
+export function prepareImageTool(http: HttpContext, call: ImageToolCall): PreparedImageTool {
+  const { caller, requested, textModel } = call;
+  requireScope(caller, 'tasks:write');
+  const name = requested.model ?? textModel.imageModel;
+  if (name === undefined) {
+    const param = `${requested.param}.model`;
+    const message = `${param}: missing, and ${textModel.name} has no image model of its own; name an image model`;
+    throw new InvalidTextRequest(param, message, 'missing_required_parameter');
+  }
+  const model = inTool(requested, () => http.catalogue.resolve(name, undefined));
+  requireModel(caller, model.definition.name);
+  const names: FieldNames = { endpoint: ENDPOINT, model };
+  const taskOf = (prompt: string) => {
+    const input = inputOf(model.definition, ENDPOINT, { ...requested.fields, prompt });
+    return { model: name, input, metadata: { response_id: call.responseId } };
+  };
+  inTool(requested, () => {
+    const violation = model.checkInput(taskOf(ANY_PROMPT).input);
+    if (violation !== undefined) throw inFieldsOf(names, new InvalidTaskError(violation));
+  });
+  const taskIds: TaskId[] = [];
+  return {
+    offered: requested.offered,
+    maxImages: requested.maxImages,
+    taskIds,
+    async start({ index, prompt }) {
+      try {
+        const taskId = await createTask(http, call, index, taskOf(prompt));
+        taskIds.push(taskId);
+        call.onTask?.(taskIds);
+        return taskId;
+      } catch (error) {
+        return failedItem(prompt, inFieldsOf(names, error));
+      }
+    },
+    async finish(taskId, { prompt }, signal) {
+      if (!isTaskId(taskId)) throw new Error('a call of the tool has no task');
+      const task = await waitForTask(http, { taskId, accountId: caller.accountId }, signal);
+      return itemOf(http, call, { task, prompt, names });
+    },
+  };
+}
+
+/** @throws {RequestError} the error of the work, about the tool of the request. */
+function inTool<Result>({ param }: RequestedImageTool, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof DarkroomError)) throw error;
+    const { kind, param: field = 'model', keyword, code, publicMessage } = error;
+    // Of the input that a model needs in addition to a prompt, a request has no field.
+    const own = field.startsWith('input') ? 'model' : field;
+    const message = publicMessage.replace(`invalid request: ${own}:`, `invalid request: ${param}.${own}:`);
+    throw new RequestError(kind, message, { param: `${param}.${own}`, keyword, code, cause: error });
+  }
+}
+
+/** Creates the task, or finds the one of the same call. */
+async function createTask(
+  http: HttpContext,
+  { caller, responseId }: ImageToolCall,
+  index: number,
+  task: Readonly<Record<string, unknown>>,
+): Promise<TaskId> {
+  const budget = createBudget(caller);
+  const take = { take: () => http.rateLimiter.take(budget), giveBack: () => http.rateLimiter.giveBack(budget) };
+  // The call alone decides which requests are one: a model that is asked again may write another prompt.
+  const print = fingerprint({ image_generation_call: [responseId, index] });
+  const large = { facts: { ...factsOfBody(task), fingerprint: print }, nextTurn: NO_TURNS };
+  const key = `${responseId}/image/${index}`;
+  const { taskId, isReplay, claimed } = await pRetry(() => http.taskCreator.create(caller, task, key, take, large), {
+    ...RETRIES,
+    shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
+  });
+  if (!isReplay) http.wakeLauncher(claimed);
+  return taskId;
+}
+
+/** @throws what is not about the request. */
+function failedItem(prompt: string, error: unknown): ImageCallItem {
+  const { kind, code, message } = problemOf(error);
+  const facts = factsOf(kind);
+  if (facts.status >= 500) throw error;
+  return {
+    type: 'image_generation_call',
+    status: 'failed',
+    result: null,
+    revised_prompt: prompt,
+    error: { code: code ?? facts.openAiCode ?? kind, message },
+  };
+}
+
+async function itemOf(
+  http: HttpContext,
+  { requested: { fields }, allowance }: ImageToolCall,
+  { task, prompt, names }: { readonly task: TaskDetail; readonly prompt: string; readonly names: FieldNames },
+): Promise<ImageCallItem> {
+  const item = { type: 'image_generation_call', task_id: task.id, revised_prompt: prompt } as const;
+  if (task.status === 'fail') {
+    const { code, message } = describeFailure(task, names);
+    return { ...item, status: 'failed', result: null, error: { code, message } };
+  }
+  const output = imageOutputOf(http, task);
+  const result = output === undefined ? null : await readImage(http, output, allowance).catch(nullIfFull);
+  return { ...item, status: 'completed', result, ...chosen(fields), ...factsOfOutput(output) };
+}
+
+/** The image exists and is paid: where there is no memory for it now, it can be read later. */
+function nullIfFull(error: unknown): null {
+  if (error instanceof ShareExhaustedError) return null;
+  throw error;
+}
+
+function chosen({ quality, background }: RequestedImageTool['fields']): Pick<ImageCallItem, 'quality' | 'background'> {
+  return {
+    ...(typeof quality === 'string' && quality !== 'auto' ? { quality } : {}),
+    ...(typeof background === 'string' && background !== 'auto' ? { background } : {}),
+  };
+}
+
+function factsOfOutput(output: TaskDetail['outputs'][number] | undefined) {
+  if (output === undefined) return {};
+  const { width, height, mimeType } = output;
+  return {
+    ...(width === null || height === null ? {} : { size: `${width}x${height}` }),
+    output_format: mimeType.replace(/^image\//, ''),
+  };
+}

@@ -1,0 +1,100 @@
+/** The images that the built-in tool `image_generation` generates, where a response is created and where it is read. */
+import type { ServerResponse } from 'node:http';
+import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import type { EarlierItems } from '../../text/responses/decode-input.ts';
+import type { DecodedResponsesRequest } from '../../text/responses/decode-request.ts';
+import type { ConversationItem } from '../../text/responses/items.ts';
+import type { HttpContext } from '../app/context.ts';
+import type { RequestState } from '../app/request-state.ts';
+import type { BodyAllowance } from '../bodies/body-allowance.ts';
+import { taskIdHeader } from '../media-calls/call.ts';
+import { prepareImageTool } from './image-tool.ts';
+import type { PreparedImageTool } from './image-tool.ts';
+import { withTaskImages } from './task-images.ts';
+
+interface Request {
+  readonly caller: Caller;
+  readonly ctx: { readonly res: ServerResponse };
+}
+
+type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
+
+/** The memory of the images of one response, until its connection is closed. */
+function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, ctx }: Request): BodyAllowance {
+  const allowance = http.bodies.ofAccount(caller);
+  ctx.res.once('close', () => allowance.release());
+  if (ctx.res.closed) allowance.release();
+  return allowance;
+}
+
+/** Reads the images of a stored response. */
+export function imageReader(
+  http: Parts,
+  request: Request,
+): (output: readonly ConversationItem[]) => Promise<readonly ConversationItem[]> {
+  return (output) => withTaskImages(http, request.caller.accountId, output, allowanceOf(http, request));
+}
+
+/** What a request refers to, with the images that were generated, if the model takes images. */
+export async function withEarlierImages(
+  http: Parts,
+  request: Request,
+  { features }: Pick<TextModelDefinition, 'features'>,
+  earlier: EarlierItems,
+): Promise<EarlierItems> {
+  if (!features.includes('images')) return earlier;
+  const read = imageReader(http, request);
+  const referenced = await read([...earlier.referenced.values()]);
+  return {
+    conversation: await read(earlier.conversation),
+    referenced: new Map(referenced.map((item) => [item.id, item])),
+  };
+}
+
+/**
+ * The tool of a request, if its model may call it. The ids of its tasks are in a header of a response that is not
+ * streamed.
+ *
+ * @throws as `prepareImageTool`.
+ */
+export function imageToolOf(
+  http: HttpContext,
+  request: { readonly caller: Caller; readonly ctx: ParameterizedContext<RequestState> },
+  call: {
+    readonly id: string;
+    readonly model: TextModelDefinition;
+    readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'>;
+  },
+): PreparedImageTool | undefined {
+  const { ctx, caller } = request;
+  const { imageTool: requested } = call.decoded;
+  if (requested === undefined) return undefined;
+  return prepareImageTool(http, {
+    caller,
+    responseId: call.id,
+    textModel: call.model,
+    requested,
+    allowance: allowanceOf(http, request),
+    onTask(taskIds) {
+      const [first] = taskIds;
+      if (first !== undefined) ctx.state.createdTaskId = first;
+      if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
+    },
+  });
+}
+
+/** After an image was generated, a client that repeats failed requests by itself must not: it would pay for another. */
+export async function withoutSecondImages<Result>(
+  ctx: ParameterizedContext<RequestState>,
+  { taskIds }: PreparedImageTool,
+  answering: Promise<Result>,
+): Promise<Result> {
+  try {
+    return await answering;
+  } catch (error) {
+    if (taskIds.length > 0 && !ctx.headerSent) ctx.set('x-should-retry', 'false');
+    throw error;
+  }
+}
