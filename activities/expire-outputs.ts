@@ -1,8 +1,8 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
- * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions and
- * batches that seem abandoned.
+ * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions,
+ * batches and text calls in the background that seem abandoned.
  */
 import { requestStalledBatches } from '../src/batches/advance.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
@@ -15,6 +15,7 @@ import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
+import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -63,11 +64,13 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const awaited = await eachBatch((limit) => deleteOldResponses(database, limit));
           const pieces = await eachBatch((limit) => deleteOldPieces(database, limit));
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
-          return stored + awaited + pieces + tokens;
+          const calls = await eachBatch((limit) => deleteEndedCalls(database, limit));
+          return stored + awaited + pieces + tokens + calls;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);
-          return batches + (await requestStalledPromotions(database, now, isolate));
+          const calls = await requestStalledCalls(database, BATCH);
+          return batches + calls + (await requestStalledPromotions(database, now, isolate));
         },
       };
       // A kind that cannot be processed does not keep the others from expiring.

@@ -20,7 +20,7 @@ import type { ParameterNames } from './features.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from './money/price.ts';
 import { createReportedInputs } from './money/reported-inputs.ts';
 import type { InputBound } from './money/reported-inputs.ts';
-import type { TextLedger } from './money/text-ledger.ts';
+import type { NewTextCall, TextLedger } from './money/text-ledger.ts';
 import type { TextRequest } from './request.ts';
 import type { DeltaRecorder } from './responses/delta-cuts.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
@@ -64,6 +64,10 @@ export interface DecodedTextCall {
   readonly imageTool?: ImageTool | undefined;
   /** The response is stored: a client that requests it before it exists waits. */
   readonly isStored: boolean;
+  /** When it was created, if that was before its answer is requested; Unix seconds. */
+  readonly createdAt?: number;
+  /** Where its money is taken; absent: from the ledger. */
+  readonly money?: Pick<TextLedger, 'hold' | 'settle'>;
   readonly encoder: (createdAt: number) => AnswerEncoder;
   /** Receives the whole answer once it exists, before the call is settled; must not throw. */
   readonly onAnswered?: (answer: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -81,9 +85,9 @@ export type TextAnswer = {
   | { readonly kind: 'stream'; readonly frames: AsyncIterable<string> }
 );
 
-/** What was held for a call. */
-interface Held {
-  readonly heldMicroUsd: bigint;
+/** What is to be held for a call. */
+interface Terms {
+  readonly hold: NewTextCall;
   readonly input: InputBound;
 }
 
@@ -99,6 +103,12 @@ export interface TextAnswers {
    *   is charged.
    */
   answer(caller: Caller, decoded: DecodedTextCall, controller: AbortController): Promise<TextAnswer>;
+  /**
+   * Performs the checks of a call that will be answered later.
+   *
+   * @returns what its answer will hold. @throws {InvalidTextRequest} @throws {ForbiddenError}
+   */
+  check(caller: Caller, decoded: Omit<DecodedTextCall, 'problemOf'>): Promise<NewTextCall>;
   /**
    * The number of input tokens of each of some requests of an account.
    *
@@ -121,7 +131,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   /** Performs every check that comes before the hold. @returns the counted input. */
   const validate = async (
     caller: Caller,
-    { request, model, parameters, nextTurn }: DecodedTextCall,
+    { request, model, parameters, nextTurn }: Omit<DecodedTextCall, 'problemOf'>,
   ): Promise<number> => {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
@@ -141,7 +151,11 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'tokens');
   };
 
-  const hold = async (caller: Caller, decoded: DecodedTextCall, inputTokens: number): Promise<Held> => {
+  const termsOf = async (
+    caller: Caller,
+    decoded: Omit<DecodedTextCall, 'problemOf'>,
+    inputTokens: number,
+  ): Promise<Terms> => {
     const { model, request, body } = decoded;
     const room = model.contextTokens - inputTokens;
     const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
@@ -152,20 +166,18 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     const inputOfAll =
       imageTool === undefined ? input.tokens : inputOfTurns(input.tokens, maxOutputTokens, imageTool.maxImages, model);
     const bounds = { inputTokens: inputOfAll, maxOutputTokens, choices: request.choices };
-    const heldMicroUsd = worstCaseCost(model.pricing, bounds);
-    const floorMicroUsd = actualCost(model.pricing, emptyUsage(inputTokens));
-    await ledger.hold({
+    const hold = {
       id: decoded.id,
       accountId: caller.accountId,
       keyId: caller.keyId,
       model: model.name,
-      heldMicroUsd,
-      floorMicroUsd,
+      heldMicroUsd: worstCaseCost(model.pricing, bounds),
+      floorMicroUsd: actualCost(model.pricing, emptyUsage(inputTokens)),
       inputTokens,
       isStored: decoded.isStored,
       spendCapIds: caller.spendCapIds,
-    });
-    return { heldMicroUsd, input };
+    };
+    return { hold, input };
   };
 
   const open = (
@@ -186,13 +198,21 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     tokenBudget,
     countInput: (accountId, requests, limit) => threads.countInput(accountId, requests, limit),
 
+    async check(caller, decoded) {
+      const { hold } = await termsOf(caller, decoded, await validate(caller, decoded));
+      return hold;
+    },
+
     async answer(caller, decoded, controller) {
       const { signal } = controller;
+      const { money = ledger } = decoded;
       const inputTokens = await validate(caller, decoded);
       await takeTokens(caller, inputTokens);
-      const { heldMicroUsd, input } = await hold(caller, decoded, inputTokens);
+      const { hold, input } = await termsOf(caller, decoded, inputTokens);
+      const { heldMicroUsd } = hold;
+      await money.hold(hold);
       const tally = new Tally(inputTokens);
-      const createdAt = Math.floor(now() / 1000);
+      const createdAt = decoded.createdAt ?? Math.floor(now() / 1000);
       const { id, surface, model, request, body, nextTurn, isStreamed, echo, deltas } = decoded;
       const call: TextCall = {
         id,
@@ -218,7 +238,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         if (isReported && upstream !== undefined && !tally.hasEarlierTurns) {
           input.reported(plausibleUsage(usage).inputTokens, upstream);
         }
-        ledger.settle({
+        money.settle({
           id,
           accountId: caller.accountId,
           // The ledger captures the hold at most, and records what a report has beyond it as the operator's cost.

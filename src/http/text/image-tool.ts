@@ -36,12 +36,6 @@ const NO_TURNS = (): Promise<void> => Promise.resolve();
 /** While the database is unavailable; the same key finds the task if one was created. */
 const RETRIES = { retries: 3, minTimeout: 200, factor: 3 };
 
-/** A tool that is ready, and what the request has done with it. */
-export interface PreparedImageTool extends ImageTool {
-  /** The tasks that were created, or found. */
-  readonly taskIds: readonly TaskId[];
-}
-
 export interface ImageToolCall {
   readonly caller: Caller;
   readonly responseId: string;
@@ -49,15 +43,15 @@ export interface ImageToolCall {
   readonly requested: RequestedImageTool;
   /** For the memory of the images. */
   readonly allowance: Pick<BodyAllowance, 'hold'>;
-  /** A task was created, or found. */
-  onTask?(taskIds: readonly TaskId[]): void;
+  /** A task was created, or found: all so far. */
+  readonly onTask?: ((taskIds: readonly TaskId[]) => void) | undefined;
 }
 
 /**
  * @throws {ForbiddenError} the key may create no tasks, or none of this model.
  * @throws {InvalidTextRequest} the model does not exist, is no image model, or does not have a field or its value.
  */
-export function prepareImageTool(http: HttpContext, call: ImageToolCall): PreparedImageTool {
+export function prepareImageTool(http: HttpContext, call: ImageToolCall): ImageTool {
   const { caller, requested, textModel } = call;
   requireScope(caller, 'tasks:write');
   const name = requested.model ?? textModel.imageModel;
@@ -81,7 +75,6 @@ export function prepareImageTool(http: HttpContext, call: ImageToolCall): Prepar
   return {
     offered: requested.offered,
     maxImages: requested.maxImages,
-    taskIds,
     async start({ index, prompt }) {
       try {
         const taskId = await createTask(http, call, index, taskOf(prompt));

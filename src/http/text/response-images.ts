@@ -1,31 +1,27 @@
 /** The images that the built-in tool `image_generation` generates, where a response is created and where it is read. */
-import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
-import type { Caller } from '../../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
 import type { DecodedResponsesRequest } from '../../text/responses/decode-request.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
+import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import { taskIdHeader } from '../media-calls/call.ts';
+import type { TextCallRequest } from './detached-call.ts';
 import { prepareImageTool } from './image-tool.ts';
-import type { PreparedImageTool } from './image-tool.ts';
 import { withTaskImages } from './task-images.ts';
 
-interface Request {
-  readonly caller: Caller;
-  readonly ctx: { readonly res: ServerResponse };
-}
-
+type Request = Pick<TextCallRequest, 'caller' | 'until'>;
 type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
 
-/** The memory of the images of one response, until its connection is closed. */
-function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, ctx }: Request): BodyAllowance {
+/** The memory of the images of one response, until it is over. */
+function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Request): BodyAllowance {
   const allowance = http.bodies.ofAccount(caller);
-  ctx.res.once('close', () => allowance.release());
-  if (ctx.res.closed) allowance.release();
+  until.addEventListener('abort', () => allowance.release());
+  if (until.aborted) allowance.release();
   return allowance;
 }
 
@@ -54,47 +50,52 @@ export async function withEarlierImages(
 }
 
 /**
- * The tool of a request, if its model may call it. The ids of its tasks are in a header of a response that is not
- * streamed.
+ * The tool of a request, if its model may call it.
  *
  * @throws as `prepareImageTool`.
  */
 export function imageToolOf(
   http: HttpContext,
-  request: { readonly caller: Caller; readonly ctx: ParameterizedContext<RequestState> },
-  call: {
-    readonly id: string;
-    readonly model: TextModelDefinition;
-    readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'>;
-  },
-): PreparedImageTool | undefined {
-  const { ctx, caller } = request;
+  request: TextCallRequest,
+  call: { readonly model: TextModelDefinition; readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'> },
+): ImageTool | undefined {
   const { imageTool: requested } = call.decoded;
   if (requested === undefined) return undefined;
   return prepareImageTool(http, {
-    caller,
-    responseId: call.id,
+    caller: request.caller,
+    responseId: request.id,
     textModel: call.model,
     requested,
     allowance: allowanceOf(http, request),
-    onTask(taskIds) {
-      const [first] = taskIds;
-      if (first !== undefined) ctx.state.createdTaskId = first;
-      if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
-    },
+    onTask: request.onTask,
   });
 }
 
-/** After an image was generated, a client that repeats failed requests by itself must not: it would pay for another. */
-export async function withoutSecondImages<Result>(
-  ctx: ParameterizedContext<RequestState>,
-  { taskIds }: PreparedImageTool,
-  answering: Promise<Result>,
-): Promise<Result> {
-  try {
-    return await answering;
-  } catch (error) {
-    if (taskIds.length > 0 && !ctx.headerSent) ctx.set('x-should-retry', 'false');
-    throw error;
-  }
+/** The tasks of the images of a request whose client waits. */
+export interface ImageTasks {
+  /** A header of a response that is not streamed has their ids. */
+  onTask(taskIds: readonly TaskId[]): void;
+  /** After an image was generated, a client that repeats failed requests by itself must not: it would pay for another. */
+  withoutSecond<Result>(answering: Promise<Result>): Promise<Result>;
+}
+
+export function imageTasksOf(http: HttpContext, ctx: ParameterizedContext<RequestState>): ImageTasks {
+  let hasTasks = false;
+  return {
+    onTask(taskIds) {
+      const [first] = taskIds;
+      if (first === undefined) return;
+      hasTasks = true;
+      ctx.state.createdTaskId = first;
+      if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
+    },
+    async withoutSecond(answering) {
+      try {
+        return await answering;
+      } catch (error) {
+        if (hasTasks && !ctx.headerSent) ctx.set('x-should-retry', 'false');
+        throw error;
+      }
+    },
+  };
 }
