@@ -1,6 +1,7 @@
 /** Calls every method of OpenAI's official client for JavaScript, unmodified, in every form that it has. */
 import assert from 'node:assert/strict';
-import OpenAI, { APIError, toFile } from 'openai';
+import { APIError, toFile } from 'openai';
+import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { waitFor } from '@darkroom/testing/wait-for';
