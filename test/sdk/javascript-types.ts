@@ -1,5 +1,8 @@
 /** Generates the types of the JavaScript SDK: packages/sdk-js/src/generated/types.ts. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { compile } from 'json-schema-to-typescript';
+import { packageFile } from '../../src/config/package-root.ts';
 import { NAMED_SCHEMAS, namedSchemas } from './named-schemas.ts';
 import type { JsonSchema } from './named-schemas.ts';
 
@@ -30,12 +33,22 @@ export async function javascriptTypes(): Promise<string> {
     unreachableDefinitions: true,
     style: { printWidth: 120, singleQuote: true },
   });
-  return text
+  const types = text
     .replaceAll(REFERRED, '')
     .replaceAll(EMPTY_COMMENT, '')
     .replace(EVERYTHING, '')
     .replaceAll(DECLARATION, '\n$&')
     .replaceAll(/\n{3,}/g, '\n\n');
+  return format(types);
+}
+
+/** As the formatter of this repository does it, which breaks other lines than the generator's. */
+async function format(types: string): Promise<string> {
+  const running = promisify(execFile)(packageFile('node_modules/.bin/oxfmt'), ['--stdin-filepath', JAVASCRIPT_TYPES], {
+    cwd: packageFile('.'),
+  });
+  running.child.stdin?.end(types);
+  return (await running).stdout;
 }
 
 /** What is about values and not about types makes comments of many lines. */

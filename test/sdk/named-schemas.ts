@@ -4,6 +4,9 @@
  */
 import { ERROR_KINDS } from '@darkroom/api/facts/error-kinds';
 import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
+import { BatchLineSchema, BatchResultSchema } from '@darkroom/api/openai/batch-lines';
+import { BatchSchema } from '@darkroom/api/openai/batches';
+import { OpenAiFileSchema } from '@darkroom/api/openai/files';
 import { AccountSchema } from '@darkroom/api/tasks/account';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
@@ -14,6 +17,7 @@ import { OutputSchema, TaskSchema } from '@darkroom/api/tasks/task';
 import { PricingSchema } from '@darkroom/api/tasks/pricing';
 import { TextPricingSchema } from '@darkroom/api/tasks/text-pricing';
 import { TaskListSchema } from '@darkroom/api/tasks/task-list';
+import { CreateTokenSchema, TokenSchema, TokenScopeSchema } from '@darkroom/api/tasks/token';
 import { ViolationSchema } from '@darkroom/api/tasks/violation';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -26,8 +30,12 @@ const ERROR_CODES = [...new Set(Object.values(ERROR_KINDS).map(({ errorCode }) =
 /** By the names that they have in the SDKs. */
 export const NAMED_SCHEMAS: Readonly<Record<string, object>> = {
   Account: AccountSchema,
+  Batch: BatchSchema,
+  BatchLine: BatchLineSchema,
+  BatchResult: BatchResultSchema,
   ErrorCode: { type: 'string', enum: ERROR_CODES, description: 'The `error_code` of a rejected request.' },
   Estimate: EstimateSchema,
+  FileObject: OpenAiFileSchema,
   Model: ModelSchema,
   ModelDetail: ModelDetailSchema,
   ModelList: ModelListSchema,
@@ -40,6 +48,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, object>> = {
   TaskRequest: CreateTaskSchema,
   TaskStatus: { type: 'string', enum: TASK_STATUSES, description: 'The status of a task.' },
   TextPricing: TextPricingSchema,
+  Token: TokenSchema,
+  TokenRequest: CreateTokenSchema,
+  TokenScope: TokenScopeSchema,
   UploadedFile: FileSchema,
   Violation: ViolationSchema,
 };

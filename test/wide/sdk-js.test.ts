@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { openAsBlob } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import os from 'node:os';
@@ -91,6 +92,17 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
        export const outputs = await darkroom.run('a', { prompt: 'a' }, { maxCost: '1', onUpdate: (task: Task) => task });
        export const url: string | undefined = outputs[0]?.url;
        export const task: Task = await webhooks.verify({ headers: {}, body: '' }, 'secret');
+       const { id } = await darkroom.batches.create([{ custom_id: 'a', body: {} }], { endpoint: '/v1/videos' });
+       for await (const { custom_id, response } of darkroom.batches.results(id)) {
+         const line: readonly [string | null, number | undefined] = [custom_id, response?.status_code];
+         console.log(line);
+       }
+       for (const { taskId, error } of await darkroom.submitMany([{ model: 'a', input: {} }])) {
+         if (taskId === undefined) console.log(error.code);
+       }
+       export const token: string = (await darkroom.tokens.create({ scopes: ['tasks:read'] })).token;
+       // @ts-expect-error: a token never has this scope.
+       await darkroom.tokens.create({ scopes: ['keys:manage'] });
        // @ts-expect-error: there is no such option.
        await darkroom.run('a', {}, { prize: 1 });
        // @ts-expect-error: the cost is a decimal text.
@@ -203,6 +215,64 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
       );
     });
 
+    it('creates several tasks, and reports the error of each that is rejected', async () => {
+      const client = clientOf();
+      const tasks = [
+        { model: 'darkroom/scene', input: { prompt: 'a hill' } },
+        { model: 'darkroom/scene', input: { prompt: 7 } },
+        { model: 'no-model', input: {} },
+      ];
+      const [first, second, third] = await client.submitMany(tasks);
+
+      assert.equal((await client.wait(first?.taskId ?? '')).status, 'success');
+      assert.ok(second?.error instanceof sdk.InvalidRequestError);
+      assert.ok(third?.error instanceof sdk.ModelUnavailableError);
+    });
+
+    it('runs a batch of a file that it reads from the disk, and lists and cancels batches', async () => {
+      const client = clientOf();
+      const lines = ['a', 'wrong'].map((id) => ({
+        custom_id: id,
+        method: 'POST',
+        url: '/v1/images/generations',
+        body: { model: 'darkroom/scene', prompt: 'a lake', size: id === 'a' ? '1024x1024' : '7x7' },
+      }));
+      const file = path.join(packed, 'lines.jsonl');
+      await writeFile(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+      const uploaded = await client.files.create(await openAsBlob(file), { purpose: 'batch', filename: 'mine.jsonl' });
+      const batch = await client.batches.create(uploaded.id, { endpoint: '/v1/images/generations' });
+      const { request_counts: counts } = await client.batches.wait(batch);
+
+      assert.deepEqual(counts, { total: 2, completed: 1, failed: 1 });
+      const results = await collected(client.batches.results(batch));
+      const errors = await collected(client.batches.errors(batch));
+      assert.deepEqual(
+        [...results, ...errors].map((line) => [line.custom_id, line.response?.status_code]),
+        [
+          ['a', 200],
+          ['wrong', 400],
+        ],
+      );
+      const other = await client.batches.create(uploaded.id, { endpoint: '/v1/images/generations' });
+      assert.ok(['cancelling', 'cancelled'].includes((await client.batches.cancel(other)).status));
+      const listed = await collected(client.batches.list());
+      assert.deepEqual(
+        listed.slice(0, 2).map(({ id }) => id),
+        [other.id, batch.id],
+      );
+      const files = await collected(client.files.list({ purpose: 'batch' }));
+      assert.equal(files.find(({ id }) => id === uploaded.id)?.filename, 'mine.jsonl');
+    });
+
+    it('creates a token that can do what it was given', async () => {
+      const { token } = await clientOf().tokens.create({ scopes: ['tasks:read'], seconds: 60 });
+      const holder = clientOf({ apiKey: token });
+
+      assert.ok((await holder.list()).tasks.length > 0);
+      await assert.rejects(holder.run('darkroom/scene', { prompt: 'a lake' }), sdk.PermissionDeniedError);
+      await assert.rejects(holder.tokens.create({ scopes: ['tasks:read'] }), sdk.PermissionDeniedError);
+    });
+
     it('cancels the task when its signal ends the call, if it is asked to', async () => {
       const client = clientOf();
       const controller = new AbortController();
@@ -298,4 +368,10 @@ function servePages(pages: Readonly<Record<string, string | Buffer>>, tokens: st
         () => response.destroy(),
       );
   });
+}
+
+async function collected<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
 }

@@ -21,6 +21,11 @@ async def seqs_of(events):
         return [event.seq async for event in events]
     return [event.seq for event in events]
 
+async def ids_of(results):
+    if hasattr(results, "__aiter__"):
+        return [result.custom_id async for result in results]
+    return [result.custom_id for result in results]
+
 def client(**changes):
     return CLIENT(base_url=os.environ["SERVICE_URL"], api_key="key", **changes)
 `;

@@ -20,90 +20,17 @@ import { taskCode } from '@darkroom/dashboard/request-code';
 import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { packageFile } from '../../src/config/package-root.ts';
 import { snippetsOf } from '../sdk/snippets.ts';
-import {
-  PYTHON_ASYNC_CLIENT,
-  PYTHON_MODELS,
-  PYTHON_TOOLS,
-  pythonAsyncClient,
-  pythonModels,
-} from '../sdk/python-sources.ts';
+import { PYTHON_MODELS, PYTHON_TOOLS, pythonAsyncClient, pythonModels } from '../sdk/python-sources.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { EmptyProject, titleOf } from './empty-project.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 import { faultProgram } from './sdk-python-faults.ts';
+import { BATCHES, SESSION, SURVIVES } from './sdk-python-programs.ts';
 
 const run = promisify(execFile);
 const snippets = snippetsOf('docs/guides/sdk-python.md').filter(({ language }) => language === 'python');
-
-/** What the tests below run with each client; `CLIENT` is replaced. */
-const SESSION = `
-import asyncio, json, os, sys
-import darkroom as sdk
-from darkroom import AsyncDarkroom, Darkroom
-
-settings = {"base_url": os.environ["DARKROOM_URL"], "api_key": os.environ["DARKROOM_API_KEY"]}
-
-async def result(value):
-    return await value if asyncio.iscoroutine(value) else value
-
-async def name_of(call):
-    try:
-        await result(call())
-        return "nothing"
-    except Exception as error:
-        return type(error).__name__
-
-async def events_of(client, task):
-    events = client.subscribe(task, max_retries=20)
-    if hasattr(events, "__aiter__"):
-        return [(event.seq, event.type) async for event in events]
-    return [(event.seq, event.type) for event in events]
-
-async def main():
-    client = CLIENT(**settings)
-    stranger = CLIENT(**{**settings, "api_key": "none"})
-    scene = {"prompt": "a hill"}
-    first = await result(client.submit("darkroom/scene", scene, idempotency_key=os.environ["KEY"]))
-    again = await result(client.submit("darkroom/scene", scene, idempotency_key=os.environ["KEY"]))
-    events = await events_of(client, first)
-    long = await result(client.submit("darkroom/motion-long", {"prompt": "a boat on the sea"}))
-    await result(client.cancel(long))
-    cancelled = await result(client.wait(long))
-    names = [
-        await name_of(lambda: client.run("no-model", scene)),
-        await name_of(lambda: client.run("darkroom/scene", {"prompt": 7})),
-        await name_of(lambda: client.submit("darkroom/scene", {"prompt": "b"}, idempotency_key=os.environ["KEY"])),
-        await name_of(lambda: client.get("tk-svc-00000000000000000000000000")),
-        await name_of(lambda: client.upload(b"123")),
-        await name_of(lambda: stranger.list()),
-        await name_of(lambda: client.wait(first, wait_seconds=-1)),
-    ]
-    usage = await result(client.request("GET", "/account/usage"))
-    print(json.dumps({
-        "same": first == again, "events": events, "error": cancelled.error.code, "names": names,
-        "currency": usage["currency"], "account": (await result(client.account())).status,
-    }))
-    await result(client.close())
-
-asyncio.run(main())
-`;
-
-/** A run during which the api is killed; prints a line when the task exists. */
-const SURVIVES = `
-import os
-from darkroom import Darkroom
-
-client = Darkroom(base_url=os.environ["DARKROOM_URL"], api_key=os.environ["DARKROOM_API_KEY"], max_retries=20)
-said = []
-def say(task):
-    if not said:
-        said.append(task)
-        print(task.task_id, flush=True)
-outputs = client.run("darkroom/motion", {"prompt": "a boat on the sea", "duration": 3}, on_update=say)
-print(outputs[0].type, len(client.list().tasks), flush=True)
-`;
 
 const TASK_ID = 'tk-svc-00000000000000000000000000';
 const TASK = {
@@ -117,6 +44,35 @@ const TASK = {
   keyId: 'a',
   billing: { currency: 'USD', held: '0', captured: '0', released: '0' },
 };
+
+const FILE = {
+  id: 'file-1',
+  object: 'file',
+  bytes: 1,
+  created_at: 1,
+  expires_at: 2,
+  purpose: 'batch',
+  status: 'processed',
+};
+const BATCH = {
+  id: 'batch_1',
+  object: 'batch',
+  endpoint: '/v1/tasks',
+  input_file_id: 'file-1',
+  completion_window: '24h',
+  status: 'completed',
+  output_file_id: 'file-2',
+  created_at: 1,
+  expires_at: 2,
+  request_counts: { total: 3, completed: 3, failed: 0 },
+  metadata: null,
+};
+const RESULT = { id: 'a', response: { status_code: 200, request_id: 'b', body: {} }, error: null };
+
+/** As OpenAI's API responds, without the envelope. */
+function bare(body: object): Answer {
+  return (_request, response) => void response.setHeader('Content-Type', 'application/json').end(JSON.stringify(body));
+}
 
 function events(...seqs: readonly number[]): Answer {
   return (_request, response) => {
@@ -163,7 +119,9 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
 
   it('has models and an asynchronous client of the current sources: npm run ts -- test/sdk/render-python.ts', async () => {
     assert.equal(await readFile(packageFile(PYTHON_MODELS), 'utf8'), await pythonModels());
-    assert.equal(await readFile(packageFile(PYTHON_ASYNC_CLIENT), 'utf8'), await pythonAsyncClient());
+    for (const [name, text] of Object.entries(await pythonAsyncClient())) {
+      assert.equal(await readFile(packageFile(name), 'utf8'), text, name);
+    }
   });
 
   it('passes ruff and mypy, and so does a program that uses it', async () => {
@@ -263,6 +221,30 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
   }
 
   for (const client of ['Darkroom', 'AsyncDarkroom']) {
+    it(`runs batches, submits several tasks and creates tokens with ${client}`, async () => {
+      const program = BATCHES.replaceAll('CLIENT', client);
+      assert.deepEqual(JSON.parse(await project.runFile(python, `batches_${client}.py`, program)), {
+        batch: ['completed', { a: 'b' }, 2],
+        results: [
+          ['a', 200, 1],
+          ['b', 200, 1],
+        ],
+        errors: [['wrong', 400]],
+        cancelled: true,
+        early: ['has', 'no', 'results', 'yet'],
+        listed: true,
+        file: ['mine.jsonl', true, 3600],
+        files: ['lines.jsonl', 'mine.jsonl', 'lines.jsonl'],
+        content: true,
+        retrieved: true,
+        outcomes: ['SubmittedTask', 'InvalidRequestError', 'ModelUnavailableError'],
+        task: 'success',
+        token: [403, ['tasks:read'], 'success'],
+      });
+    });
+  }
+
+  for (const client of ['Darkroom', 'AsyncDarkroom']) {
     /** @returns what the program printed, as JSON. */
     const printedAt = async (service: Service, body: string): Promise<unknown> => {
       const program = `import os\nos.environ["SERVICE_URL"] = "${service.url}"\n${faultProgram(client, body)}`;
@@ -322,6 +304,33 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
         assert.deepEqual(await printedAt(service, body), [1, 2, 3, 4]);
         const resumed = service.received.map(({ headers }) => headers['last-event-id']);
         assert.deepEqual(resumed, [undefined, undefined, '2', '2', undefined]);
+      });
+
+      it('sends a file again from its beginning, and never requests a second batch', async () => {
+        const file: Answer = bare({ ...FILE, filename: 'lines.jsonl' });
+        await using service = await startService(broken, file, broken);
+        const body = `line = {"custom_id": "a", "body": {"model": "b"}}
+          print(json.dumps(await error_of(lambda: client().batches.create([line]))))`;
+        assert.equal(await printedAt(service, body), 'ConnectionError');
+        const [first, second, third] = service.received;
+        const line = '{"custom_id": "a", "method": "POST", "url": "/v1/tasks", "body": {"model": "b"}}';
+        for (const upload of [first, second]) assert.ok(upload?.body.includes(`\r\n\r\n${line}\n\r\n`), upload?.body);
+        assert.equal(third?.url, '/v1/batches');
+        assert.equal(service.received.length, 3);
+      });
+
+      it('reads results line by line, whatever is in them and wherever the pieces end', async () => {
+        // Separators of lines for Python, and not for JSON.
+        const ids = ['ä', 'a\u2028b', 'c\u0085d'];
+        const lines = ids.map((id) => JSON.stringify({ ...RESULT, custom_id: id })).join('\n');
+        const pieces: Answer = (_request, response) => {
+          response.setHeader('Content-Type', 'application/jsonl');
+          for (const byte of Buffer.from(lines)) response.write(Uint8Array.of(byte));
+          response.end();
+        };
+        await using service = await startService(bare(BATCH), broken, pieces);
+        const body = `print(json.dumps(await ids_of(client().batches.results("batch_1"))))`;
+        assert.deepEqual(await printedAt(service, body), ids);
       });
 
       it('accepts fields and values that are newer than it', async () => {

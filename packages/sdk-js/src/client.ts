@@ -1,9 +1,11 @@
 /** The client: what people do with Darkroom, in the words that they use for it. */
 import type { RequestOptions } from '@darkroom/api/client/api-client';
 import { isTerminal } from '@darkroom/api/facts/task-status';
-import { TaskFailedError, TimeoutError } from './errors.ts';
+import { createBatches } from './batches.ts';
+import type { Batches } from './batches.ts';
+import { TaskFailedError, TimeoutError, itemError } from './errors.ts';
 import { createFiles } from './files.ts';
-import type { Files } from './files.ts';
+import type { FileData, Files } from './files.ts';
 import type {
   Account,
   Estimate,
@@ -21,8 +23,10 @@ import type {
   CallOptions,
   DarkroomOptions,
   ListQuery,
+  NewTask,
   RunOptions,
   SubmitOptions,
+  SubmitOutcome,
   SubmittedTask,
   SubscribeOptions,
   TaskReference,
@@ -31,6 +35,8 @@ import type {
 import { Requester, pause } from './requests.ts';
 import { apiUrlOf, randomKey, requireCount } from './settings.ts';
 import { subscribe } from './task-events.ts';
+import { createTokens } from './tokens.ts';
+import type { Tokens } from './tokens.ts';
 import { webhooks } from './webhooks.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -48,6 +54,8 @@ export class Darkroom {
   readonly baseUrl: string;
   readonly models: Models;
   readonly files: Files;
+  readonly batches: Batches;
+  readonly tokens: Tokens;
   readonly webhooks: Webhooks = webhooks;
   readonly #requester: Requester;
 
@@ -65,6 +73,8 @@ export class Darkroom {
     });
     this.models = createModels(this.#requester);
     this.files = createFiles(this.#requester);
+    this.batches = createBatches(this.#requester, this.files);
+    this.tokens = createTokens(this.#requester);
   }
 
   /**
@@ -96,6 +106,23 @@ export class Darkroom {
       { signal, timeoutMs, maxRetries },
     );
     return { taskId, idempotencyKey };
+  }
+
+  /**
+   * Creates up to 1,000 tasks in one request.
+   *
+   * @returns what became of each, in their order: those that are rejected do not affect the others.
+   * @throws {ApiError} nothing was created: the request as a whole was rejected. @throws {ConnectionError}
+   */
+  async submitMany(tasks: readonly NewTask[], options: CallOptions = {}): Promise<readonly SubmitOutcome[]> {
+    const keyed = tasks.map(({ idempotencyKey = randomKey(), ...task }) => ({ ...task, idempotencyKey }));
+    const { results } = await this.#requester.call<{ readonly results: readonly ItemResult[] }>(
+      'POST',
+      '/tasks:batch',
+      { body: { tasks: keyed } },
+      options,
+    );
+    return keyed.map(({ idempotencyKey }, index) => outcomeOf(results[index], idempotencyKey));
   }
 
   /** Estimates the cost of a task, and returns everything that is wrong with it. Creates nothing. */
@@ -179,7 +206,7 @@ export class Darkroom {
   }
 
   /** Uploads a file; its `url` is for the input of a task. The same as `files.upload`. */
-  upload(data: Blob | ArrayBuffer | Uint8Array<ArrayBuffer>, options: CallOptions = {}): Promise<UploadedFile> {
+  upload(data: FileData, options: CallOptions = {}): Promise<UploadedFile> {
     return this.files.upload(data, options);
   }
 
@@ -206,6 +233,19 @@ export class Darkroom {
   #read(task: TaskReference, request: RequestOptions, options: CallOptions): Promise<Task> {
     return this.#requester.call('GET', taskPath(task), request, options);
   }
+}
+
+/** As the API answers an item of `POST /tasks:batch`. */
+interface ItemResult {
+  readonly status: number;
+  readonly taskId?: string;
+  readonly error?: { readonly message: string; readonly error_code: string };
+}
+
+function outcomeOf(result: ItemResult | undefined, idempotencyKey: string): SubmitOutcome {
+  if (result?.taskId !== undefined) return { taskId: result.taskId, idempotencyKey };
+  const { message = 'there is no result for this task', error_code: code = '' } = result?.error ?? {};
+  return { idempotencyKey, error: itemError(result?.status ?? 500, message, code) };
 }
 
 function idOf(task: TaskReference): string {

@@ -3,6 +3,7 @@
  * of the API (contract §1.3).
  */
 import { ApiError as RejectedResponse, UnreachableError } from '@darkroom/api/client/api-client';
+import { kindOfResponse } from '@darkroom/api/facts/error-kinds';
 import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
 import type { ErrorCode, Task, Violation } from './generated/types.ts';
 
@@ -151,6 +152,13 @@ const CLASSES: Readonly<Record<ErrorKind, ErrorClass>> = {
   operator_action_required: ServiceError,
   unavailable: ServiceError,
 };
+
+/** The error of one item of a request that was accepted as a whole. */
+export function itemError(status: number, message: string, errorCode: string): ApiError {
+  const kind = kindOfResponse(status, errorCode);
+  const rejection = { message, status, code: errorCode as ErrorCode | '', violations: [] };
+  return new CLASSES[kind]({ ...rejection, requestId: undefined, retryAfterSeconds: undefined });
+}
 
 /** The SDK's error for one of the typed client. Anything else, such as the reason of an abort, is returned as it is. */
 export function toSdkError(error: unknown): unknown {

@@ -1,4 +1,5 @@
 /** What calls take. Apart from the client, so that the declarations of the package name nothing that it does not have. */
+import type { ApiError } from './errors.ts';
 import type { Task, TaskRequest, TaskStatus } from './generated/types.ts';
 
 /** How one call differs from the settings of its client. */
@@ -65,6 +66,17 @@ export interface SubmittedTask {
   /** With which the same call returns the same task again. */
   readonly idempotencyKey: string;
 }
+
+/** A task of `submitMany`: as `POST /tasks` has it, with a key of its own. */
+export interface NewTask extends TaskRequest {
+  /** As that of `submit`. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** What became of a task of `submitMany`: it was accepted, or rejected by itself. */
+export type SubmitOutcome =
+  | (SubmittedTask & { readonly error?: undefined })
+  | { readonly taskId?: undefined; readonly idempotencyKey: string; readonly error: ApiError };
 
 /** A task, or what else has its id. */
 export type TaskReference = string | { readonly taskId: string };

@@ -16,6 +16,11 @@ export interface RequesterOptions {
   readonly fetch: typeof globalThis.fetch;
 }
 
+export interface AttemptOptions extends CallOptions {
+  /** Whether the request does no harm if it is carried out twice. Default: true. */
+  readonly isRepeatable?: boolean | undefined;
+}
+
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
 /** If the API asks for a longer wait, the caller gets the error with `retryAfterSeconds`. */
@@ -45,8 +50,22 @@ export class Requester {
   }
 
   /** Returns the data of a response. @throws {ApiError} @throws {ConnectionError} */
-  call<Data>(method: string, path: string, request: RequestOptions, options: CallOptions): Promise<Data> {
+  call<Data>(method: string, path: string, request: RequestOptions, options: AttemptOptions): Promise<Data> {
     return this.retry(options, (signal) => this.#client.call<Data>(method, path, { ...request, signal }));
+  }
+
+  /** Yields what a list in the form of OpenAI's API has, page by page. @throws as `call`. */
+  async *listed<Item extends { readonly id: string }>(
+    path: string,
+    query: RequestOptions['query'],
+    options: CallOptions,
+  ): AsyncGenerator<Item, void> {
+    for (let after: string | undefined; ;) {
+      const page = await this.call<Page<Item>>('GET', path, { query: { ...query, after } }, options);
+      yield* page.data;
+      after = page.data.at(-1)?.id;
+      if (!page.has_more || after === undefined) return;
+    }
   }
 
   /** Opens a response of the API, once; the time limit is for its headers alone. @throws as `call`. */
@@ -66,8 +85,8 @@ export class Requester {
   }
 
   /** Attempts something until it succeeds, cannot succeed, or the retries are used up. */
-  async retry<Result>(options: CallOptions, attempt: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const { signal, timeoutMs = this.#timeoutMs, maxRetries = this.maxRetries } = options;
+  async retry<Result>(options: AttemptOptions, attempt: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { signal, timeoutMs = this.#timeoutMs, maxRetries = this.maxRetries, isRepeatable = true } = options;
     for (let retries = 0; ; retries++) {
       signal?.throwIfAborted();
       const limit = new AbortController();
@@ -79,6 +98,7 @@ export class Requester {
         const failure = limit.signal.aborted ? timedOut(timeoutMs, error) : toSdkError(error);
         const waitMs = waitBefore(retries, failure);
         if (retries >= maxRetries || waitMs === undefined) throw failure;
+        if (!isRepeatable && !wasRejected(failure)) throw failure;
         await pause(waitMs, signal);
       } finally {
         // A body that is still to be read is not limited any more: a download may take long.
@@ -86,6 +106,16 @@ export class Requester {
       }
     }
   }
+}
+
+interface Page<Item> {
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+}
+
+/** Whether the request was certainly not carried out. */
+function wasRejected(failure: unknown): boolean {
+  return failure instanceof ApiError && failure.status < 500;
 }
 
 function timedOut(timeoutMs: number, cause: unknown): TimeoutError {

@@ -72,7 +72,9 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
           throw error;
         });
         const data = page.batches.map(presentBatch);
-        const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+        const [first, last] = [data[0], data.at(-1)];
+        // OpenAI's document has no null here.
+        const ends = first === undefined || last === undefined ? {} : { first_id: first.id, last_id: last.id };
         return { object: 'list', data, ...ends, has_more: page.hasMore };
       },
     }),

@@ -21,7 +21,7 @@ export interface ApiClientOptions {
 /** How a request differs from the default. */
 export interface RequestOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** Sent as JSON; a `Blob` is sent as it is. */
+  /** Sent as JSON; a `Blob` and a form are sent as they are. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -113,7 +113,7 @@ export function createApiClient({ baseUrl, apiKey, fetch = globalThis.fetch }: A
   async function request(url: string, method: string, options: RequestOptions, isOurs: boolean): Promise<Response> {
     if (isOurs && leadsElsewhere(url)) throw apiErrorOf('not_found');
     const { body, headers = {}, signal } = options;
-    const isJson = body !== undefined && !(body instanceof Blob);
+    const isJson = body !== undefined && !(body instanceof Blob) && !(body instanceof FormData);
     const sent = isJson ? JSON.stringify(body) : body;
     let response: Response;
     try {

@@ -108,8 +108,8 @@ export type WireBatch = Static<typeof BatchSchema>;
 export const BatchListSchema = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(BatchSchema),
-  first_id: Type.Union([Type.String(), Type.Null()], { description: 'Null: the page is empty.' }),
-  last_id: Type.Union([Type.String(), Type.Null()]),
+  first_id: Type.Optional(Type.String({ description: 'Absent: the page is empty.' })),
+  last_id: Type.Optional(Type.String()),
   has_more: Type.Boolean(),
 });
 

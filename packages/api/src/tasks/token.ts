@@ -11,11 +11,11 @@ const TOKEN_SCOPES = SCOPES.filter((scope) => !NOT_FOR_TOKENS.includes(scope));
 
 export const MAX_TOKEN_SECONDS = 3_600;
 
-const ScopeName = Type.Unsafe<Scope>({ type: 'string', enum: TOKEN_SCOPES });
+export const TokenScopeSchema = Type.Unsafe<Scope>({ type: 'string', enum: TOKEN_SCOPES });
 
 export const CreateTokenSchema = Type.Object(
   {
-    scopes: Type.Array(ScopeName, {
+    scopes: Type.Array(TokenScopeSchema, {
       minItems: 1,
       maxItems: TOKEN_SCOPES.length,
       uniqueItems: true,

@@ -29,6 +29,15 @@ export type ErrorCode =
  */
 export type TaskStatus = 'queued' | 'handling' | 'archiving' | 'success' | 'fail';
 
+export type TokenScope =
+  | 'tasks:read'
+  | 'tasks:write'
+  | 'storage:read'
+  | 'storage:write'
+  | 'text:write'
+  | 'models:read'
+  | 'billing:read';
+
 export interface Account {
   accountId: string;
   name: string;
@@ -125,6 +134,109 @@ export interface Account {
   created: number;
 }
 
+export interface Batch {
+  id: string;
+  object: 'batch';
+  /**
+   * As requested.
+   */
+  endpoint: '/v1/tasks' | '/v1/images/generations' | '/v1/videos';
+  /**
+   * With the status `failed`.
+   */
+  errors?: {
+    object: 'list';
+    data: {
+      code: string;
+      message: string;
+      param: string | null;
+      line: number | null;
+      [k: string]: unknown;
+    }[];
+    [k: string]: unknown;
+  };
+  input_file_id: string;
+  completion_window: string;
+  status: 'validating' | 'in_progress' | 'finalizing' | 'completed' | 'failed' | 'expired' | 'cancelling' | 'cancelled';
+  /**
+   * The results of the lines that succeeded.
+   */
+  output_file_id?: string;
+  /**
+   * The errors of the other lines.
+   */
+  error_file_id?: string;
+  created_at: number;
+  in_progress_at?: number;
+  expires_at: number;
+  finalizing_at?: number;
+  completed_at?: number;
+  failed_at?: number;
+  expired_at?: number;
+  cancelling_at?: number;
+  cancelled_at?: number;
+  request_counts: {
+    total: number;
+    completed: number;
+    failed: number;
+    [k: string]: unknown;
+  };
+  metadata: {
+    [k: string]: string;
+  } | null;
+  [k: string]: unknown;
+}
+
+/**
+ * A request of a batch. `method` and `url` of its line are those of the batch.
+ */
+export interface BatchLine {
+  /**
+   * The name of the request, unique in the file. Its result has the same.
+   */
+  custom_id: string;
+  /**
+   * The body of the request.
+   */
+  body: {
+    [k: string]: unknown;
+  };
+}
+
+/**
+ * What became of a request of a batch.
+ */
+export interface BatchResult {
+  id: string;
+  /**
+   * Null: the line had none.
+   */
+  custom_id: string | null;
+  response: {
+    /**
+     * The status that a request of its own would have got.
+     */
+    status_code: number;
+    /**
+     * The id of the task, if there is one.
+     */
+    request_id: string;
+    /**
+     * The body that a request of its own would have got.
+     */
+    body: {
+      [k: string]: unknown;
+    };
+    [k: string]: unknown;
+  } | null;
+  error: {
+    code: string;
+    message: string;
+    [k: string]: unknown;
+  } | null;
+  [k: string]: unknown;
+}
+
 export interface Estimate {
   /**
    * The expected cost of the task, in USD. Null if errors prevent the price from being calculated.
@@ -211,6 +323,21 @@ export interface Violation {
    * The violated JSON Schema keyword, or a rule such as `url` or `unique`.
    */
   keyword: string;
+}
+
+export interface FileObject {
+  id: string;
+  object: 'file';
+  bytes: number;
+  created_at: number;
+  /**
+   * Unix seconds: when the file is deleted.
+   */
+  expires_at: number;
+  filename: string;
+  purpose: 'batch' | 'user_data' | 'vision' | 'batch_output';
+  status: 'processed';
+  [k: string]: unknown;
 }
 
 export interface Model {
@@ -748,6 +875,61 @@ export interface TaskRequest {
    * The time limit of the task, counted from the start of handling. It cannot exceed the model's own limit.
    */
   timeoutSeconds?: number;
+}
+
+export interface Token {
+  id: string;
+  /**
+   * Sent as an API key is. It is not shown again.
+   */
+  token: string;
+  /**
+   * The key that created it.
+   */
+  keyId: string;
+  scopes: string[];
+  /**
+   * The models that the token may use. Null: every model.
+   */
+  models: string[] | null;
+  /**
+   * Empty: it is not for pages.
+   */
+  origins: string[];
+  expiresAt: number;
+  [k: string]: unknown;
+}
+
+export interface TokenRequest {
+  /**
+   * The scopes of the token. It cannot have a scope that the key does not have.
+   *
+   * @minItems 1
+   * @maxItems 7
+   */
+  scopes: TokenScope[];
+  /**
+   * The models that the token may use, by their names without a route. If omitted, those of the key.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  models?: string[];
+  /**
+   * What may be spent with the token, in decimal USD. It also counts against the caps of the key.
+   */
+  spendCap?: string;
+  /**
+   * The lifetime. The token never outlives its key.
+   */
+  seconds?: number;
+  /**
+   * The origins of the pages that may use the token, such as `https://shop.example`; with `http`, only `localhost`. If omitted, no page can use it, only programs.
+   *
+   * @minItems 1
+   * @maxItems 10
+   */
+  origins?: string[];
 }
 
 export interface UploadedFile {

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 import httpx
 
 from . import _requests as requests
+from ._async_resources import AsyncBatches, AsyncFiles, AsyncModels, AsyncTokens
 from ._errors import ConnectionError, DarkroomError, TaskFailedError, TimeoutError, error_of
-from ._models import Account, Estimate, Model, ModelDetail, Output, Task, TaskEvent, TaskPage, UploadedFile
-from ._requests import Call, Callback, HasTaskId, Settings, SubmittedTask
+from ._models import Account, Estimate, Output, Task, TaskEvent, TaskPage, UploadedFile
+from ._requests import Call, Callback, HasTaskId, NewTask, RejectedTask, Settings, SubmittedTask
 
-__all__ = ["AsyncDarkroom", "AsyncFiles", "AsyncModels"]
+__all__ = ["AsyncDarkroom"]
 
 Data = TypeVar("Data")
 
@@ -42,6 +43,8 @@ class AsyncDarkroom:
         self._http = http_client or httpx.AsyncClient(follow_redirects=True)
         self.models = AsyncModels(self)
         self.files = AsyncFiles(self)
+        self.batches = AsyncBatches(self)
+        self.tokens = AsyncTokens(self)
 
     async def __aenter__(self) -> AsyncDarkroom:
         return self
@@ -117,6 +120,13 @@ class AsyncDarkroom:
         }
         key = idempotency_key or requests.new_key()
         return await self._send(requests.submit_call(model, input, key, options, timeout, max_retries))
+
+    async def submit_many(self, tasks: Sequence[NewTask]) -> Sequence[SubmittedTask | RejectedTask]:
+        """Creates up to 1,000 tasks in one request, and returns what became of each, in their order.
+
+        Each has an idempotency key of its own. Those that are rejected do not affect the others.
+        """
+        return await self._send(requests.submit_many_call(tasks))
 
     async def estimate(
         self, model: str, input: Mapping[str, Any], *, route: str | None = None, max_cost: str | None = None
@@ -267,7 +277,7 @@ class AsyncDarkroom:
         return await self._send(Call(method, path, lambda data: data, json=json, params=params or {}))
 
     async def _send(self, call: Call[Data]) -> Data:
-        return await self._attempt(lambda: self._once(call), call.max_retries)
+        return await self._attempt(lambda: self._once(call), call.max_retries, call.is_repeatable)
 
     async def _once(self, call: Call[Data]) -> Data:
         try:
@@ -286,14 +296,16 @@ class AsyncDarkroom:
             raise error_of(response)
         return response.content
 
-    async def _attempt(self, once: Callable[[], Awaitable[Data]], max_retries: int | None) -> Data:
+    async def _attempt(
+        self, once: Callable[[], Awaitable[Data]], max_retries: int | None, is_repeatable: bool = True
+    ) -> Data:
         limit = self._settings.max_retries if max_retries is None else max_retries
         retries = 0
         while True:
             try:
                 return await once()
             except DarkroomError as error:
-                seconds = requests.wait_before(retries, error)
+                seconds = requests.wait_before(retries, error, is_repeatable)
                 if retries >= limit or seconds is None:
                     raise
                 retries += 1
@@ -301,58 +313,49 @@ class AsyncDarkroom:
 
     async def _events_after(self, task: str | HasTaskId, last: int) -> AsyncIterator[TaskEvent]:
         """What a stream delivers until it ends, and what is there by then."""
-        request = self._settings.request(self._http, requests.stream_call(task, last))
         lines = requests.EventLines()
-        try:
-            response = await self._http.send(request, stream=True)
-            try:
-                if not response.is_success:
-                    await response.aread()
-                    raise error_of(response)
-                async for line in response.aiter_lines():
-                    data = lines.take(line)
-                    if data is not None:
-                        event = TaskEvent.model_validate_json(data)
-                        last = max(last, event.seq)
-                        yield event
-            finally:
-                await response.aclose()
-        except httpx.HTTPError as error:
-            raise ConnectionError("the stream of events broke off") from error
+        async for line in self._stream(requests.stream_call(task, last)):
+            data = lines.take(line)
+            if data is not None:
+                event = TaskEvent.model_validate_json(data)
+                last = max(last, event.seq)
+                yield event
         rest = await self._send(requests.events_call(task, last))
         for event in rest.events:
             yield event
 
+    async def _stream(self, call: Call[None]) -> AsyncIterator[bytes]:
+        """The lines of a response while they arrive."""
+        response = await self._attempt(lambda: self._open(call), call.max_retries)
+        lines = requests.Lines()
+        try:
+            async for part in response.aiter_bytes():
+                for line in lines.take(part):
+                    yield line
+        except httpx.HTTPError as error:
+            raise ConnectionError("the response broke off") from error
+        finally:
+            await response.aclose()
+        for line in lines.rest():
+            yield line
 
-class AsyncModels:
-    """The models that a key may use."""
+    async def _content(self, call: Call[None]) -> bytes:
+        """The bytes of a response."""
+        response = await self._attempt(lambda: self._open(call), call.max_retries)
+        try:
+            return await response.aread()
+        except httpx.HTTPError as error:
+            raise ConnectionError("the response broke off") from error
+        finally:
+            await response.aclose()
 
-    def __init__(self, client: AsyncDarkroom) -> None:
-        self._client = client
-
-    async def list(self) -> Sequence[Model]:
-        """Lists the models, with their prices."""
-        return await self._client._send(requests.models_call())
-
-    async def get(self, name: str) -> ModelDetail:
-        """Reads a model with the schema of its input."""
-        return await self._client._send(requests.model_call(name))
-
-
-class AsyncFiles:
-    """Files that are uploaded as inputs of tasks."""
-
-    def __init__(self, client: AsyncDarkroom) -> None:
-        self._client = client
-
-    async def upload(self, data: bytes) -> UploadedFile:
-        """Uploads an image, a video or a recording of at most 100 MB. It is kept for a day."""
-        return await self._client._send(requests.upload_call(data))
-
-    async def get(self, file_id: str) -> UploadedFile:
-        """Reads a file. Its URL is fresh each time."""
-        return await self._client._send(requests.file_call(file_id))
-
-    async def delete(self, file_id: str) -> None:
-        """Deletes a file; its URLs stop working at once."""
-        await self._client._send(requests.delete_file_call(file_id))
+    async def _open(self, call: Call[None]) -> httpx.Response:
+        try:
+            response = await self._http.send(self._settings.request(self._http, call), stream=True)
+            if not response.is_success:
+                await response.aread()
+        except httpx.HTTPError as error:
+            raise requests.to_error(error) from error
+        if not response.is_success:
+            raise error_of(response)
+        return response

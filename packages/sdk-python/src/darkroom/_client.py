@@ -11,10 +11,11 @@ import httpx
 
 from . import _requests as requests
 from ._errors import ConnectionError, DarkroomError, TaskFailedError, TimeoutError, error_of
-from ._models import Account, Estimate, Model, ModelDetail, Output, Task, TaskEvent, TaskPage, UploadedFile
-from ._requests import Call, Callback, HasTaskId, Settings, SubmittedTask
+from ._models import Account, Estimate, Output, Task, TaskEvent, TaskPage, UploadedFile
+from ._requests import Call, Callback, HasTaskId, NewTask, RejectedTask, Settings, SubmittedTask
+from ._resources import Batches, Files, Models, Tokens
 
-__all__ = ["Darkroom", "Files", "Models"]
+__all__ = ["Darkroom"]
 
 Data = TypeVar("Data")
 
@@ -41,6 +42,8 @@ class Darkroom:
         self._http = http_client or httpx.Client(follow_redirects=True)
         self.models = Models(self)
         self.files = Files(self)
+        self.batches = Batches(self)
+        self.tokens = Tokens(self)
 
     def __enter__(self) -> Darkroom:
         return self
@@ -116,6 +119,13 @@ class Darkroom:
         }
         key = idempotency_key or requests.new_key()
         return self._send(requests.submit_call(model, input, key, options, timeout, max_retries))
+
+    def submit_many(self, tasks: Sequence[NewTask]) -> Sequence[SubmittedTask | RejectedTask]:
+        """Creates up to 1,000 tasks in one request, and returns what became of each, in their order.
+
+        Each has an idempotency key of its own. Those that are rejected do not affect the others.
+        """
+        return self._send(requests.submit_many_call(tasks))
 
     def estimate(
         self, model: str, input: Mapping[str, Any], *, route: str | None = None, max_cost: str | None = None
@@ -264,7 +274,7 @@ class Darkroom:
         return self._send(Call(method, path, lambda data: data, json=json, params=params or {}))
 
     def _send(self, call: Call[Data]) -> Data:
-        return self._attempt(lambda: self._once(call), call.max_retries)
+        return self._attempt(lambda: self._once(call), call.max_retries, call.is_repeatable)
 
     def _once(self, call: Call[Data]) -> Data:
         try:
@@ -283,14 +293,14 @@ class Darkroom:
             raise error_of(response)
         return response.content
 
-    def _attempt(self, once: Callable[[], Data], max_retries: int | None) -> Data:
+    def _attempt(self, once: Callable[[], Data], max_retries: int | None, is_repeatable: bool = True) -> Data:
         limit = self._settings.max_retries if max_retries is None else max_retries
         retries = 0
         while True:
             try:
                 return once()
             except DarkroomError as error:
-                seconds = requests.wait_before(retries, error)
+                seconds = requests.wait_before(retries, error, is_repeatable)
                 if retries >= limit or seconds is None:
                     raise
                 retries += 1
@@ -298,58 +308,49 @@ class Darkroom:
 
     def _events_after(self, task: str | HasTaskId, last: int) -> Iterator[TaskEvent]:
         """What a stream delivers until it ends, and what is there by then."""
-        request = self._settings.request(self._http, requests.stream_call(task, last))
         lines = requests.EventLines()
-        try:
-            response = self._http.send(request, stream=True)
-            try:
-                if not response.is_success:
-                    response.read()
-                    raise error_of(response)
-                for line in response.iter_lines():
-                    data = lines.take(line)
-                    if data is not None:
-                        event = TaskEvent.model_validate_json(data)
-                        last = max(last, event.seq)
-                        yield event
-            finally:
-                response.close()
-        except httpx.HTTPError as error:
-            raise ConnectionError("the stream of events broke off") from error
+        for line in self._stream(requests.stream_call(task, last)):
+            data = lines.take(line)
+            if data is not None:
+                event = TaskEvent.model_validate_json(data)
+                last = max(last, event.seq)
+                yield event
         rest = self._send(requests.events_call(task, last))
         for event in rest.events:
             yield event
 
+    def _stream(self, call: Call[None]) -> Iterator[bytes]:
+        """The lines of a response while they arrive."""
+        response = self._attempt(lambda: self._open(call), call.max_retries)
+        lines = requests.Lines()
+        try:
+            for part in response.iter_bytes():
+                for line in lines.take(part):
+                    yield line
+        except httpx.HTTPError as error:
+            raise ConnectionError("the response broke off") from error
+        finally:
+            response.close()
+        for line in lines.rest():
+            yield line
 
-class Models:
-    """The models that a key may use."""
+    def _content(self, call: Call[None]) -> bytes:
+        """The bytes of a response."""
+        response = self._attempt(lambda: self._open(call), call.max_retries)
+        try:
+            return response.read()
+        except httpx.HTTPError as error:
+            raise ConnectionError("the response broke off") from error
+        finally:
+            response.close()
 
-    def __init__(self, client: Darkroom) -> None:
-        self._client = client
-
-    def list(self) -> Sequence[Model]:
-        """Lists the models, with their prices."""
-        return self._client._send(requests.models_call())
-
-    def get(self, name: str) -> ModelDetail:
-        """Reads a model with the schema of its input."""
-        return self._client._send(requests.model_call(name))
-
-
-class Files:
-    """Files that are uploaded as inputs of tasks."""
-
-    def __init__(self, client: Darkroom) -> None:
-        self._client = client
-
-    def upload(self, data: bytes) -> UploadedFile:
-        """Uploads an image, a video or a recording of at most 100 MB. It is kept for a day."""
-        return self._client._send(requests.upload_call(data))
-
-    def get(self, file_id: str) -> UploadedFile:
-        """Reads a file. Its URL is fresh each time."""
-        return self._client._send(requests.file_call(file_id))
-
-    def delete(self, file_id: str) -> None:
-        """Deletes a file; its URLs stop working at once."""
-        self._client._send(requests.delete_file_call(file_id))
+    def _open(self, call: Call[None]) -> httpx.Response:
+        try:
+            response = self._http.send(self._settings.request(self._http, call), stream=True)
+            if not response.is_success:
+                response.read()
+        except httpx.HTTPError as error:
+            raise requests.to_error(error) from error
+        if not response.is_success:
+            raise error_of(response)
+        return response

@@ -118,6 +118,12 @@ def error_of(response: httpx.Response) -> ApiError:
     return _class_of(response, code)(message, response, code, found)
 
 
+def item_error(status: int, message: str, code: str) -> ApiError:
+    """The error of one item of a request that was accepted as a whole."""
+    response = httpx.Response(status)
+    return _class_of(response, code)(message, response, code, [])
+
+
 def _class_of(response: httpx.Response, code: str) -> type[ApiError]:
     status = response.status_code
     return _BY_CODE.get(code) or _BY_STATUS.get(status) or (ServiceError if status >= 500 else InvalidRequestError)

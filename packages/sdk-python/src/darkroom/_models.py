@@ -127,6 +127,129 @@ class Account(BaseModel):
     created: int
 
 
+class Datum(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    code: str
+    message: str
+    param: str | None
+    line: int | None
+
+
+class Errors(BaseModel):
+    """
+    With the status `failed`.
+    """
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    object: Literal["list"]
+    data: list[Datum]
+
+
+class RequestCounts(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    total: int
+    completed: int
+    failed: int
+
+
+class Batch(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    id: str
+    object: Literal["batch"]
+    endpoint: Literal["/v1/tasks", "/v1/images/generations", "/v1/videos"] | str
+    """
+    As requested.
+    """
+    errors: Errors | None = None
+    """
+    With the status `failed`.
+    """
+    input_file_id: str
+    completion_window: str
+    status: (
+        Literal["validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"]
+        | str
+    )
+    output_file_id: str | None = None
+    """
+    The results of the lines that succeeded.
+    """
+    error_file_id: str | None = None
+    """
+    The errors of the other lines.
+    """
+    created_at: int
+    in_progress_at: int | None = None
+    expires_at: int
+    finalizing_at: int | None = None
+    completed_at: int | None = None
+    failed_at: int | None = None
+    expired_at: int | None = None
+    cancelling_at: int | None = None
+    cancelled_at: int | None = None
+    request_counts: RequestCounts
+    metadata: dict[str, str] | None
+
+
+class Response(BaseModel):
+    """
+    Null: the request had no turn.
+    """
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    status_code: int
+    """
+    The status that a request of its own would have got.
+    """
+    request_id: str
+    """
+    The id of the task, if there is one.
+    """
+    body: dict[str, Any]
+    """
+    The body that a request of its own would have got.
+    """
+
+
+class Error(BaseModel):
+    """
+    Why the request had no turn: the batch was cancelled, or has expired.
+    """
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    code: str
+    message: str
+
+
+class BatchResult(BaseModel):
+    """
+    What became of a request of a batch.
+    """
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    id: str
+    custom_id: str | None
+    """
+    Null: the line had none.
+    """
+    response: Response | None
+    error: Error | None
+
+
 class Factor(BaseModel):
     model_config = ConfigDict(
         populate_by_name=True,
@@ -160,6 +283,23 @@ class BreakdownItem(BaseModel):
     """
     The product of quantity, unit price and factors, rounded up to a millionth of a USD; at least the `minimum` of the price and rounded to its `rounding`, where it has them.
     """
+
+
+class FileObject(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    id: str
+    object: Literal["file"]
+    bytes: int
+    created_at: int
+    expires_at: int
+    """
+    Unix seconds: when the file is deleted.
+    """
+    filename: str
+    purpose: Literal["batch", "user_data", "vision", "batch_output"] | str
+    status: Literal["processed"]
 
 
 class Text(BaseModel):
@@ -424,7 +564,7 @@ class OutputGoneItem(BaseModel):
     reason: Literal["deleted", "expired"] | str
 
 
-class Error(BaseModel):
+class Error1(BaseModel):
     """
     The error. Only if the task failed.
     """
@@ -526,7 +666,7 @@ class Task(BaseModel):
     """
     The outputs that were deleted or whose retention has ended.
     """
-    error: Error | None = None
+    error: Error1 | None = None
     """
     The error. Only if the task failed.
     """
@@ -627,6 +767,31 @@ class TextPricing(BaseModel):
     """
     Decimal USD per million tokens.
     """
+
+
+class Token(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    id: str
+    token: str
+    """
+    Sent as an API key is. It is not shown again.
+    """
+    key_id: str = Field(..., alias="keyId")
+    """
+    The key that created it.
+    """
+    scopes: list[str]
+    models: list[str] | None
+    """
+    The models that the token may use. Null: every model.
+    """
+    origins: list[str]
+    """
+    Empty: it is not for pages.
+    """
+    expires_at: int = Field(..., alias="expiresAt")
 
 
 class UploadedFile(BaseModel):

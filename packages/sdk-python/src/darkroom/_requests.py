@@ -6,14 +6,14 @@ import random
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypedDict, TypeVar
+from typing import IO, Any, Generic, Protocol, TypedDict, TypeVar
 from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel
 
-from ._errors import ApiError, ConnectionError, DarkroomError, TimeoutError, error_of
-from ._models import Estimate, Model, ModelDetail, ModelList, Task, TaskEvents, TaskPage, UploadedFile
+from ._errors import ApiError, ConnectionError, DarkroomError, TimeoutError, error_of, item_error
+from ._models import Estimate, Model, ModelDetail, ModelList, Task, TaskEvents, TaskPage, Token
 
 Data = TypeVar("Data")
 
@@ -50,6 +50,31 @@ class SubmittedTask:
     idempotency_key: str
 
 
+@dataclass(frozen=True)
+class RejectedTask:
+    """A task of ``submit_many`` that was not accepted."""
+
+    error: ApiError
+    idempotency_key: str
+
+
+class _Task(TypedDict):
+    model: str
+    input: Mapping[str, Any]
+
+
+class NewTask(_Task, total=False):
+    """A task of ``submit_many``, with the options of ``submit``."""
+
+    route: str
+    storage: str
+    metadata: Mapping[str, str]
+    callback: Callback
+    max_cost: str
+    timeout_seconds: int
+    idempotency_key: str
+
+
 class HasTaskId(Protocol):
     """A task, or what else has its id."""
 
@@ -70,6 +95,12 @@ class Call(Generic[Data]):
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float | None = None
     max_retries: int | None = None
+    #: The fields of a form, beside ``file``.
+    form: Mapping[str, str] | None = None
+    #: Its name and content. Each attempt sends it from its beginning.
+    file: tuple[str, IO[bytes]] | None = None
+    #: Whether it does no harm if the request is carried out twice.
+    is_repeatable: bool = True
 
 
 @dataclass(frozen=True)
@@ -96,11 +127,15 @@ class Settings:
 
     def request(self, client: httpx.Client | httpx.AsyncClient, call: Call[Data]) -> httpx.Request:
         timeout = self.timeout if call.timeout is None else call.timeout
+        if call.file is not None:
+            call.file[1].seek(0)
         return client.build_request(
             call.method,
             self.base_url + call.path,
             json=call.json,
             content=call.content,
+            data=call.form,
+            files=None if call.file is None else {"file": call.file},
             params=dict(call.params),
             headers={"Authorization": f"Bearer {self.api_key}", **call.headers},
             timeout=timeout,
@@ -119,9 +154,11 @@ def _api_url(base_url: str | None) -> str:
     return str(url.copy_with(path=path if path.endswith("/v1") else f"{path}/v1"))
 
 
-def wait_before(retries: int, error: DarkroomError) -> float | None:
-    """How long to wait before the next attempt, in seconds; ``None``: it would not succeed."""
+def wait_before(retries: int, error: DarkroomError, is_repeatable: bool = True) -> float | None:
+    """How long to wait before the next attempt, in seconds; ``None``: it would not succeed, or do harm."""
     requested = 0.0
+    if not is_repeatable and not (isinstance(error, ApiError) and error.status_code < 500):
+        return None
     if isinstance(error, ApiError):
         if error.status_code not in (408, 409, 429) and error.status_code < 500:
             return None
@@ -208,6 +245,27 @@ def submit_call(
     )
 
 
+def submit_many_call(tasks: Sequence[NewTask]) -> Call[list[SubmittedTask | RejectedTask]]:
+    keys = [task.get("idempotency_key") or new_key() for task in tasks]
+
+    def outcome(result: Mapping[str, Any], key: str) -> SubmittedTask | RejectedTask:
+        if "taskId" in result:
+            return SubmittedTask(result["taskId"], key)
+        error = result["error"]
+        return RejectedTask(item_error(result["status"], error["message"], error["error_code"]), key)
+
+    def body(task: NewTask, key: str) -> dict[str, Any]:
+        options = {name: value for name, value in task.items() if name not in ("model", "input", "idempotency_key")}
+        return {**_body(task["model"], task["input"], options), "idempotencyKey": key}
+
+    return Call(
+        "POST",
+        "/tasks:batch",
+        lambda data: [outcome(result, key) for result, key in zip(data["results"], keys, strict=True)],
+        json={"tasks": [body(task, key) for task, key in zip(tasks, keys, strict=True)]},
+    )
+
+
 def estimate_call(model: str, task_input: Mapping[str, Any], options: Mapping[str, Any]) -> Call[Estimate]:
     return Call("POST", "/tasks/estimate", parser(Estimate), json=_body(model, task_input, options))
 
@@ -240,7 +298,9 @@ def events_call(task: str | HasTaskId, after: int) -> Call[TaskEvents]:
 def stream_call(task: str | HasTaskId, after: int) -> Call[None]:
     last = {} if after == 0 else {"Last-Event-ID": str(after)}
     headers = {"Accept": "text/event-stream", **last}
-    return Call("GET", f"{task_path(task)}/events", lambda _: None, headers=headers, timeout=LONGEST_SILENCE)
+    # `subscribe` counts the retries itself.
+    path = f"{task_path(task)}/events"
+    return Call("GET", path, lambda _: None, headers=headers, timeout=LONGEST_SILENCE, max_retries=0)
 
 
 def list_call(
@@ -270,19 +330,6 @@ def list_call(
     return Call("GET", "/tasks", parser(TaskPage), params=given)
 
 
-def upload_call(data: bytes) -> Call[UploadedFile]:
-    headers = {"Content-Type": "application/octet-stream"}
-    return Call("POST", "/files", parser(UploadedFile), content=data, headers=headers, timeout=UPLOAD_TIMEOUT)
-
-
-def file_call(file_id: str) -> Call[UploadedFile]:
-    return Call("GET", f"/files/{quote(file_id, safe='')}", parser(UploadedFile))
-
-
-def delete_file_call(file_id: str) -> Call[None]:
-    return Call("DELETE", f"/files/{quote(file_id, safe='')}", lambda _: None)
-
-
 def models_call() -> Call[list[Model]]:
     return Call("GET", "/models", lambda data: ModelList.model_validate(data).data)
 
@@ -291,18 +338,53 @@ def model_call(name: str) -> Call[ModelDetail]:
     return Call("GET", f"/models/{quote(name, safe='/')}", parser(ModelDetail))
 
 
+def token_call(
+    scopes: Sequence[str],
+    models: Sequence[str] | None,
+    spend_cap: str | None,
+    seconds: int | None,
+    origins: Sequence[str] | None,
+) -> Call[Token]:
+    rights = {"scopes": scopes, "models": models, "spendCap": spend_cap, "seconds": seconds, "origins": origins}
+    given = {name: value for name, value in rights.items() if value is not None}
+    return Call("POST", "/tokens", parser(Token), json=given)
+
+
+class Lines:
+    """Divides what arrives into lines. Not as ``str.splitlines``: texts may contain other separators."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def take(self, part: bytes) -> list[bytes]:
+        """Returns the lines that are complete."""
+        first, *others = part.split(b"\n")
+        self._pieces.append(first)
+        if not others:
+            return []
+        complete = [b"".join(self._pieces), *others[:-1]]
+        self._pieces = [others[-1]]
+        return complete
+
+    def rest(self) -> list[bytes]:
+        """Returns a last line that has no end."""
+        last = b"".join(self._pieces)
+        return [last] if last else []
+
+
 class EventLines:
     """Collects the lines of a stream of server-sent events."""
 
     def __init__(self) -> None:
         self._data: list[str] = []
 
-    def take(self, line: str) -> str | None:
+    def take(self, line: bytes) -> str | None:
         """Returns the data of an event when its last line has been taken."""
-        if line.startswith("data:"):
-            self._data.append(line[5:].removeprefix(" "))
+        text = line.decode().removesuffix("\r")
+        if text.startswith("data:"):
+            self._data.append(text[5:].removeprefix(" "))
             return None
-        if line or not self._data:
+        if text or not self._data:
             return None
         data = "\n".join(self._data)
         self._data.clear()
