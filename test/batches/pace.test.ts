@@ -26,6 +26,7 @@ describe('the pace of a batch', () => {
     assert.equal(paceAfter(30, () => null).lines, MOST);
   });
 
+  // Proves C10-22.
   it('stays near the number at which a queue begins', () => {
     // Eight at a time find no queue; each one more waits 100 ms longer.
     const { lines } = paceAfter(120, (inProgress) => 30 + 100 * Math.max(0, inProgress - 8));

@@ -14,6 +14,7 @@ after(() => videos.close());
 const { served, image, create, sendForm, parsed, png, tasksOf, uploadsOf } = videos;
 
 describe('POST /v1/videos', () => {
+  // Proves C10-14.
   it('creates a task from a form, with the image as its upload, and answers at once', async () => {
     const account = await served.newAccount();
     const answer = await sendForm(account, { seconds: '4', size: '720x1280', input_reference: png() });
@@ -46,6 +47,7 @@ describe('POST /v1/videos', () => {
     assert.equal(await uploadsOf(account), 1);
   });
 
+  // Proves C10-14.
   it('takes a form without a file, and JSON with a number of seconds', async () => {
     const account = await served.newAccount();
     const form = await sendForm(account);
@@ -118,6 +120,7 @@ describe('POST /v1/videos', () => {
     ],
   ];
   for (const [changes, param, code] of rejected) {
+    // Proves C10-6.
     it(`rejects ${JSON.stringify(changes).slice(0, 70)} by the field, and keeps nothing`, async () => {
       const account = await served.newAccount();
       const { status, body } = await create(account, changes);
@@ -186,6 +189,7 @@ describe('POST /v1/videos', () => {
 });
 
 describe('automatic retries of POST /v1/videos', () => {
+  // Proves C10-10.
   it('get the video of an attempt whose response was lost, and pay once', async () => {
     const account = await served.newAccount();
     const { body: first } = await create(account);

@@ -17,6 +17,7 @@ after(() => videos.close());
 const { served, world, call, create, get, list, remove, content, parsed, tasksOf, handle, fail } = videos;
 
 describe('GET /v1/videos/{id}', () => {
+  // Proves C10-15.
   it('is queued until it has started, then in progress with percent, and completed with what was measured', async () => {
     const account = await served.newAccount();
     const { body: created } = await create(account, { seconds: '4' });
@@ -37,6 +38,7 @@ describe('GET /v1/videos/{id}', () => {
     assert.equal(headers.get('openai-poll-after-ms'), null);
   });
 
+  // Proves C10-11, C10-15.
   it('has failed with the code and the reason', async () => {
     const account = await served.newAccount();
     const codes: Readonly<Partial<Record<FailureReason, string>>> = {
@@ -55,6 +57,7 @@ describe('GET /v1/videos/{id}', () => {
     }
   });
 
+  // Proves C10-15.
   it('does not know tasks of other models, of other accounts, or that do not exist', async () => {
     const account = await served.newAccount();
     const stranger = await served.newAccount();
@@ -76,6 +79,7 @@ describe('GET /v1/videos/{id}', () => {
 });
 
 describe('GET /v1/videos', () => {
+  // Proves C10-15.
   it('lists every video once, in pages and in both orders, and no other task', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
@@ -135,6 +139,7 @@ describe('GET /v1/videos', () => {
 });
 
 describe('GET /v1/videos/{id}/content', () => {
+  // Proves C10-16.
   it('sends the file, a part of it, and the thumbnail, to the holder of the key alone', async () => {
     const account = await served.newAccount();
     const id = await doneVideo(world(), account);
@@ -150,6 +155,7 @@ describe('GET /v1/videos/{id}/content', () => {
     assert.equal((await raw(served.url, 'GET', `${PATH}/${id}/content`)).status, 401);
   });
 
+  // Proves C10-12, C10-16.
   it('has none before the video is completed, after it has failed, or once it is gone', async () => {
     const account = await served.newAccount();
     const { body: video } = await create(account);
@@ -178,6 +184,7 @@ describe('GET /v1/videos/{id}/content', () => {
 });
 
 describe('DELETE /v1/videos/{id}', () => {
+  // Proves C10-17.
   it('deletes the files and the input of a completed video, which is then unknown', async () => {
     const account = await served.newAccount();
     const id = await doneVideo(world(), account);
@@ -192,6 +199,7 @@ describe('DELETE /v1/videos/{id}', () => {
     assert.deepEqual((await account.client.get(id)).body.data.output, []);
   });
 
+  // Proves C10-17.
   it('cancels a video that waits, which then costs nothing', async () => {
     const account = await served.newAccount();
     const { body: video } = await create(account);
@@ -223,6 +231,7 @@ describe('DELETE /v1/videos/{id}', () => {
 });
 
 describe('POST /v1/videos/{id}/remix', () => {
+  // Proves C10-18.
   it('creates a video from the file of another one, and the rest of its input', async () => {
     const account = await served.newAccount();
     const { body: source } = await create(account, { seconds: '7', size: '720x1280' });
