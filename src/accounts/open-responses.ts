@@ -9,6 +9,7 @@
  * database must not become one of every open response. The next check that succeeds makes up for it.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { createPoller } from '../database/poller.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { AccountSuspendedError, UnauthenticatedError } from './authenticate.ts';
 import type { Caller } from './authenticate.ts';
@@ -80,9 +81,6 @@ export function createOpenResponses(options: {
 }): OpenResponses {
   const { database, logger, now, forget } = options;
   const open = new Map<string, Open>();
-  let timer: NodeJS.Timeout | undefined;
-  let isChecking = false;
-  let failures = 0;
 
   const endThoseOf = ({ keyId, sessionId, tokenId, isSuspended }: EndedRow): void => {
     const id = idOf({ keyId, sessionId: sessionId ?? undefined, tokenId: tokenId ?? undefined });
@@ -111,27 +109,13 @@ export function createOpenResponses(options: {
     }
   };
 
-  const tick = async (): Promise<void> => {
-    timer = undefined;
-    isChecking = true;
-    try {
-      await check();
-      if (failures > 0) logger.info({ failures }, 'checks of the callers of open responses resumed');
-      failures = 0;
-    } catch (error) {
-      if (failures === 0) logger.warn({ err: error }, 'checking the callers of open responses failed');
-      failures += 1;
-    } finally {
-      isChecking = false;
-    }
-    schedule();
-  };
-
-  const schedule = (): void => {
-    if (isChecking || timer !== undefined || open.size === 0) return;
-    timer = setTimeout(() => void tick(), CHECK_EVERY_MS);
-    timer.unref();
-  };
+  const poller = createPoller({
+    what: 'the access of the callers of open responses',
+    poll: check,
+    isNeeded: () => open.size > 0,
+    waitMs: () => CHECK_EVERY_MS,
+    logger,
+  });
 
   return {
     register(caller, end) {
@@ -142,14 +126,12 @@ export function createOpenResponses(options: {
       // Of its own, so that one function may be registered for several responses.
       const own = (reason: AccessEnded): void => end(reason);
       entry.ends.add(own);
-      schedule();
+      poller.schedule();
       return () => {
         entry.ends.delete(own);
         if (entry.ends.size > 0 || open.get(id) !== entry) return;
         open.delete(id);
-        if (open.size > 0) return;
-        clearTimeout(timer);
-        timer = undefined;
+        if (open.size === 0) poller.stop();
       };
     },
     check,

@@ -2,7 +2,7 @@
  * How many lines of a batch are in progress at once. Whatever else is created meanwhile waits behind them wherever a
  * queue forms, so a batch keeps those queues short and yields to other work. As in LEDBAT (RFC 6817), the transport for
  * background traffic, the sign of a queue is that things wait longer than they would on an idle system: here the time
- * from the create of a line to the start of its generation, which does not depend on how long the generation takes.
+ * from the create of a line to the start of its generation.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { taskIdForKey } from '../domain/ids.ts';
@@ -13,6 +13,8 @@ import { lineKey } from './line.ts';
 const FIRST_LINES = 4;
 /** How much longer than on an idle system half of the lines may wait, in milliseconds. */
 const QUEUE_TARGET_MS = 75;
+/** The same as a share of the time that their generation takes: of long ones, few starts make no queue. */
+const QUEUE_TARGET_SHARE = 0.1;
 /** Between two changes: as long as their effect takes to show. */
 const CHANGE_EVERY_MS = 1_000;
 /** By how much the number of lines grows at once where nothing waits, and by how much it shrinks at most. */
@@ -31,12 +33,22 @@ const FORGET_AFTER_MS = 3_600_000;
 const selectWait: Statement = {
   name: 'select_wait_of_lines',
   text: `SELECT percentile_cont(0.5) WITHIN GROUP (
-                  ORDER BY extract(epoch FROM coalesce(started_at, now()) - created_at)::float8 * 1000) AS "waitMs"
+                  ORDER BY extract(epoch FROM coalesce(started_at, now()) - created_at)::float8 * 1000) AS "waitMs",
+                percentile_cont(0.5) WITHIN GROUP (
+                  ORDER BY extract(epoch FROM coalesce(completed_at, now()) - started_at)::float8 * 1000) AS "workMs"
            FROM tasks
           WHERE id = ANY ($1)
             AND (started_at IS NOT NULL
                  OR completed_at IS NULL AND created_at < now() - make_interval(secs => ${UNSTARTED_MS / 1_000}))`,
 };
+
+/** Medians of lines, in milliseconds; null: there is nothing that they could be of. */
+interface Waits {
+  /** From the create to the start. */
+  readonly waitMs: number | null;
+  /** From the start to the end, or until now. */
+  readonly workMs: number | null;
+}
 
 /** The pace of one batch. Times are milliseconds of a steady clock. */
 export class Pace {
@@ -79,16 +91,17 @@ export class Pace {
   }
 
   /**
-   * @param waitMs the median wait of the sampled lines; null: none of them waits for a start, so nothing queues.
+   * @param waits of the sampled lines; where none of them waits for a start, nothing queues.
    * @param most a bound that other rules set.
    */
-  adjust(waitMs: number | null, { now, linesFed, most }: { now: number; linesFed: number; most: number }): void {
+  adjust({ waitMs, workMs }: Waits, { now, linesFed, most }: { now: number; linesFed: number; most: number }): void {
     const queuedMs = waitMs === null ? 0 : waitMs - this.#idleWait(waitMs, now);
-    if (queuedMs > QUEUE_TARGET_MS) {
-      this.#lines = Math.max(1, this.#lines * Math.max(MOST_SHRINKAGE, QUEUE_TARGET_MS / queuedMs));
+    const targetMs = Math.max(QUEUE_TARGET_MS, QUEUE_TARGET_SHARE * (workMs ?? 0));
+    if (queuedMs > targetMs) {
+      this.#lines = Math.max(1, this.#lines * Math.max(MOST_SHRINKAGE, targetMs / queuedMs));
       this.#shrunkAtLine = linesFed;
     } else {
-      const step = Math.max(1, this.#lines * GROWTH) * (1 - queuedMs / QUEUE_TARGET_MS);
+      const step = Math.max(1, this.#lines * GROWTH) * (1 - queuedMs / targetMs);
       // A pace that is not used shows nothing about a higher one.
       const bound = Math.max(this.#lines, Math.min(most, 2 * this.#inProgress));
       this.#lines = Math.min(bound, this.#lines + step);
@@ -147,8 +160,8 @@ export async function updatePace(
     const ids = Array.from({ length: linesFed - first }, (_, offset) =>
       taskIdForKey(installationId, accountId, lineKey(id, first + offset)),
     );
-    const [row] = await database.query<{ waitMs: number | null }>(selectWait, [ids]);
-    pace.adjust(row?.waitMs ?? null, { now, linesFed, most });
+    const [waits = { waitMs: null, workMs: null }] = await database.query<Waits>(selectWait, [ids]);
+    pace.adjust(waits, { now, linesFed, most });
   }
   return Math.min(pace.lines, most);
 }

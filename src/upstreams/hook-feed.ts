@@ -4,6 +4,7 @@
  * the number of waiting tasks.
  */
 import type { Queryable } from '../database/database.ts';
+import { createPoller } from '../database/poller.ts';
 import { abortReason } from '../domain/abort-reason.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -42,9 +43,6 @@ export function createHookFeed({
 }): HookFeed {
   const waiters = new Map<TaskId, Set<Waiter>>();
   const heardAt = new Map<string, number>();
-  let timer: NodeJS.Timeout | undefined;
-  let isPolling = false;
-  let isFailing = false;
 
   const poll = async (): Promise<void> => {
     if (waiters.size === 0) return;
@@ -58,26 +56,14 @@ export function createHookFeed({
     }
   };
 
-  const tick = async (): Promise<void> => {
-    timer = undefined;
-    isPolling = true;
-    try {
-      await poll();
-      isFailing = false;
-    } catch (err) {
-      // The waiting tasks are also woken by their timers.
-      if (!isFailing) logger.warn({ err }, 'reading the hooks of providers failed');
-      isFailing = true;
-    }
-    isPolling = false;
-    schedule();
-  };
-
-  const schedule = (): void => {
-    if (timer !== undefined || isPolling || waiters.size === 0) return;
-    timer = setTimeout(() => void tick(), POLL_INTERVAL_MS);
-    timer.unref();
-  };
+  // A task that waits is woken by its timer too, if polls fail.
+  const poller = createPoller({
+    what: 'the hooks of providers',
+    poll,
+    isNeeded: () => waiters.size > 0,
+    waitMs: () => POLL_INTERVAL_MS,
+    logger,
+  });
 
   return {
     isHeard: (upstreamName) => now() - (heardAt.get(upstreamName) ?? -Infinity) < HEARD_FOR_MS,
@@ -99,7 +85,7 @@ export function createHookFeed({
         signal.addEventListener('abort', onAbort);
         others.add(waiter);
         waiters.set(taskId, others);
-        schedule();
+        poller.schedule();
       }),
   };
 }

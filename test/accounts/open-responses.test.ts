@@ -75,6 +75,7 @@ describe('a check of open responses', () => {
     );
   });
 
+  // Proves C7-46.
   it('closes those of a revoked or expired token, and not those of its key or of another token', async () => {
     const { accountId } = await room.newCaller();
     const key = await createKey(database, accountId, { name: 'test', scopes: ['tasks:read'] });

@@ -7,12 +7,16 @@ const SECOND = 1_000;
 const MOST = 50;
 
 /** A pace on a system whose lines wait as `waitOf` says for the number in progress, after some seconds. */
-function paceAfter(seconds: number, waitOf: (lines: number, second: number) => number | null): Pace {
+function paceAfter(
+  seconds: number,
+  waitOf: (lines: number, second: number) => number | null,
+  workMs: number | null = 100,
+): Pace {
   const pace = new Pace(0);
   for (let second = 1; second <= seconds; second++) {
     pace.use(pace.lines);
     const waitMs = waitOf(pace.lines, second);
-    pace.adjust(waitMs, { now: second * SECOND, linesFed: second * 100, most: MOST });
+    pace.adjust({ waitMs, workMs }, { now: second * SECOND, linesFed: second * 100, most: MOST });
   }
   return pace;
 }
@@ -23,13 +27,20 @@ describe('the pace of a batch', () => {
   });
 
   it('grows while no line waits for a start at all', () => {
-    assert.equal(paceAfter(30, () => null).lines, MOST);
+    assert.equal(paceAfter(30, () => null, null).lines, MOST);
   });
 
+  // Proves C10-22.
   it('stays near the number at which a queue begins', () => {
     // Eight at a time find no queue; each one more waits 100 ms longer.
     const { lines } = paceAfter(120, (inProgress) => 30 + 100 * Math.max(0, inProgress - 8));
     assert.ok(lines >= 4 && lines <= 10, `${lines} lines`);
+  });
+
+  it('does not yield for a wait that is short beside a generation', () => {
+    const noisy = (_: number, second: number): number => (second % 2 === 0 ? 30 : 900);
+    assert.equal(paceAfter(60, noisy, 30_000).lines, MOST);
+    assert.ok(paceAfter(60, noisy).lines < 10);
   });
 
   it('yields to other work, down to one line, and comes back afterwards', () => {
@@ -49,16 +60,16 @@ describe('the pace of a batch', () => {
     const pace = new Pace(0);
     for (let second = 1; second <= 60; second++) {
       pace.use(2);
-      pace.adjust(30, { now: second * SECOND, linesFed: second, most: MOST });
+      pace.adjust({ waitMs: 30, workMs: 100 }, { now: second * SECOND, linesFed: second, most: MOST });
     }
     assert.equal(pace.lines, 4);
   });
 
   it('looks only at lines that were fed since it shrank', () => {
     const pace = new Pace(0);
-    pace.adjust(30, { now: 1 * SECOND, linesFed: 100, most: MOST });
+    pace.adjust({ waitMs: 30, workMs: 100 }, { now: 1 * SECOND, linesFed: 100, most: MOST });
     assert.equal(pace.firstSampled(100), 100 - 16);
-    pace.adjust(3_000, { now: 2 * SECOND, linesFed: 200, most: MOST });
+    pace.adjust({ waitMs: 3_000, workMs: 100 }, { now: 2 * SECOND, linesFed: 200, most: MOST });
     assert.equal(pace.firstSampled(205), 200);
   });
 

@@ -384,6 +384,12 @@ export const SECTIONS: readonly RequirementSection[] = [
       { number: 'C2-23', title: 'rejected request', text: 'does not use the key up' },
       { number: 'C2-24', title: 'replay', text: '200, the original `taskId`, `Idempotent-Replay: true`' },
       { number: 'C2-25', title: 'for ever', text: 'whatever balance, rate limit or catalogue say by then' },
+      { number: 'C2-26', title: 'POST /tasks:batch', text: 'each task as if it had come alone, in one transaction' },
+      {
+        number: 'C2-27',
+        title: 'keys of POST /tasks:batch',
+        text: 'are those of single creates; repeated, they are the same tasks',
+      },
     ],
   },
   {
@@ -634,6 +640,22 @@ export const SECTIONS: readonly RequirementSection[] = [
         title: 'identity of text',
         text: 'with text included: whatever becomes of a call, it is held and settled once',
       },
+      {
+        number: 'C7-44',
+        title: 'tokens',
+        text: 'a part of the rights of their key, for minutes, and never longer than it',
+      },
+      {
+        number: 'C7-45',
+        title: 'spendCap of a token',
+        text: 'is never exceeded, and counts beside the caps of its key',
+      },
+      { number: 'C7-46', title: 'revoked token', text: 'ends alone; its open responses end with it' },
+      {
+        number: 'C7-47',
+        title: 'origins of a token',
+        text: 'its pages alone may use it, and only they may read responses',
+      },
     ],
   },
   {
@@ -693,6 +715,105 @@ export const SECTIONS: readonly RequirementSection[] = [
         text: 'after the headers an error is an event, then `[DONE]`; a stream never just stops',
       },
       { number: 'C9-14', title: 'model', text: 'unknown or not of text: 400 `MODEL_UNAVAILABLE`, `model_not_found`' },
+    ],
+  },
+  {
+    document: 'The contract',
+    title: '§10 Images, audio and videos in OpenAI’s form',
+    requirements: [
+      {
+        number: 'C10-1',
+        title: 'POST /images/generations',
+        text: 'a task whose images are the response, in base64 or as URLs',
+      },
+      {
+        number: 'C10-2',
+        title: 'POST /images/edits',
+        text: 'a form or JSON; each image is an upload, and without a task none is kept',
+      },
+      {
+        number: 'C10-3',
+        title: 'POST /audio/speech',
+        text: 'the bytes, or events with them, from the first ones that the provider sends on',
+      },
+      {
+        number: 'C10-4',
+        title: 'POST /audio/transcriptions',
+        text: 'the transcript in the requested format; what is held follows from the length',
+      },
+      { number: 'C10-5', title: 'POST /audio/translations', text: 'the same, in English' },
+      {
+        number: 'C10-6',
+        title: 'fields',
+        text: 'a field that the model does not have is 400 by its name; `null` is not given',
+      },
+      { number: 'C10-7', title: 'Prefer', text: '202 with the task at once, or after N seconds' },
+      {
+        number: 'C10-8',
+        title: 'stream',
+        text: 'a status until the head is sent, afterwards an error is an event; comments in between',
+      },
+      { number: 'C10-9', title: 'disconnect', text: 'leaves the task running' },
+      {
+        number: 'C10-10',
+        title: 'automatic retry',
+        text: 'attaches to the task whose result no request has received, and pays once',
+      },
+      { number: 'C10-11', title: 'failed task', text: 'its code and status, and whether a retry is of use' },
+      { number: 'C10-12', title: 'deleted outputs', text: '404 `output_expired`' },
+      { number: 'C10-13', title: 'stopping api', text: '503 with `x-should-retry`, and the retry attaches' },
+      {
+        number: 'C10-14',
+        title: 'POST /videos',
+        text: 'a form or JSON; the video at once, whose id is that of the task',
+      },
+      {
+        number: 'C10-15',
+        title: 'GET /videos',
+        text: 'status, progress, error and what was measured; only videos of the account, in pages',
+      },
+      {
+        number: 'C10-16',
+        title: 'GET /videos/{id}/content',
+        text: 'the file, a part of it or its thumbnail; 404 with the reason while there is none',
+      },
+      {
+        number: 'C10-17',
+        title: 'DELETE /videos/{id}',
+        text: 'erases the task; one that has not ended is cancelled first',
+      },
+      { number: 'C10-18', title: 'POST /videos/{id}/remix', text: 'a video from a completed one and another prompt' },
+      {
+        number: 'C10-19',
+        title: 'POST /batches',
+        text: 'a file with the purpose `batch`, not with a token, at most 100 in progress',
+      },
+      {
+        number: 'C10-20',
+        title: 'line of a batch',
+        text: 'one task, one hold and one result, whatever is killed; a mistake is an error of its line',
+      },
+      {
+        number: 'C10-21',
+        title: 'file of a batch',
+        text: 'a `custom_id` twice or no line makes the batch fail before anything is started',
+      },
+      {
+        number: 'C10-22',
+        title: 'pace of a batch',
+        text: 'at most half of the running slots, and fewer where its lines would wait',
+      },
+      {
+        number: 'C10-23',
+        title: 'end of a batch',
+        text: 'cancelled or expired, it starts no more lines and reports every one',
+      },
+      {
+        number: 'C10-24',
+        title: 'GET /batches',
+        text: 'those of the account, newest first; cancelling twice is cancelling once',
+      },
+      { number: 'C10-25', title: 'x-ratelimit-…-requests', text: 'on every response of these endpoints' },
     ],
   },
 ];

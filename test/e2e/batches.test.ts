@@ -51,6 +51,7 @@ describe('batches', () => {
     return rows[0]?.tasks ?? 0;
   }
 
+  // Proves C10-20.
   it('makes a task of every line, and a file of the results', async () => {
     const { account, batches } = await newClient();
     const created = await batches.create(
@@ -82,6 +83,7 @@ describe('batches', () => {
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 
+  // Proves C10-20.
   it('answers a wrong line with an error of its own', async () => {
     const { account, batches } = await newClient();
     const lines = [
@@ -163,6 +165,7 @@ describe('batches', () => {
     assert.equal(content.headers.get('content-type'), 'video/mp4');
   });
 
+  // Proves C10-20.
   it('answers lines without balance with 402, and charges the others', async () => {
     // One image costs less than this, and two cost more.
     const one = await priceOf('darkroom/scene');
@@ -187,6 +190,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), 1);
   });
 
+  // Proves C10-21.
   it('fails as a whole where a custom_id occurs twice, or there is no line', async () => {
     const { account, batches } = await newClient();
     const twice = await batches.waitForEnd(
@@ -212,6 +216,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), 0);
   });
 
+  // Proves C10-23.
   it('starts no more lines once it is cancelled, and reports every line', async () => {
     const { account, batches } = await newClient({ runningCap: 2 });
     const ids = Array.from({ length: 60 }, (_, index) => `line-${index}`);
@@ -242,6 +247,7 @@ describe('batches', () => {
     assert.equal(again.status, 400);
   });
 
+  // Proves C10-23.
   it('expires after its window, with the results so far', async () => {
     const { account, batches } = await newClient({ runningCap: 2 });
     const ids = Array.from({ length: 40 }, (_, index) => `line-${index}`);
@@ -261,6 +267,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), results.length);
   });
 
+  // Proves C10-22.
   it('leaves half of the slots of an account to its other tasks', async () => {
     const { account, batches } = await newClient({ runningCap: 4 });
     const { id } = await batches.create(

@@ -103,6 +103,7 @@ describe('speech that a provider sends while it generates it', () => {
     return { account, taskId: answer.headers.get('x-darkroom-task-id') ?? '', body };
   }
 
+  // Proves C10-3.
   it('reaches the client before its last byte is generated', async () => {
     const { account, taskId, body } = await speak('complete');
     const received: Uint8Array[] = [];

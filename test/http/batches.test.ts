@@ -85,6 +85,7 @@ describe('POST /v1/batches', () => {
     });
   }
 
+  // Proves C10-19.
   it('rejects a file with another purpose', async () => {
     const { status, body } = await create(account, { input_file_id: await upload(account, 'user_data') });
     assert.equal(status, 400);
@@ -98,6 +99,7 @@ describe('POST /v1/batches', () => {
     assert.match(body.error.message, /there is no such file/);
   });
 
+  // Proves C10-19.
   it('is denied to short-lived tokens and to keys that may not create tasks', async () => {
     const token = await account.client.send('POST', '/v1/tokens', { scopes: ['tasks:write', 'storage:write'] });
     assert.equal(token.status, 200, JSON.stringify(token.body));
@@ -111,6 +113,7 @@ describe('POST /v1/batches', () => {
     }
   });
 
+  // Proves C10-19.
   it('rejects the 101st batch in progress, also of several at the same moment', async () => {
     const own = await served.newAccount();
     const input = await upload(own, 'batch');
@@ -142,6 +145,7 @@ describe('other accounts', () => {
 });
 
 describe('GET /v1/batches', () => {
+  // Proves C10-24.
   it('lists the newest first, page by page', async () => {
     const own = await served.newAccount();
     const ids: string[] = [];
@@ -158,6 +162,7 @@ describe('GET /v1/batches', () => {
 });
 
 describe('POST /v1/batches/{batchId}/cancel', () => {
+  // Proves C10-24.
   it('may be repeated', async () => {
     const { body } = await create(account);
     for (let count = 0; count < 2; count++) {

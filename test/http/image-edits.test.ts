@@ -125,6 +125,7 @@ async function assertRejected(
 }
 
 describe('edits of images in a form', () => {
+  // Proves C10-2.
   it('store the images in their order, and answer with those of the task', async () => {
     const account = await served.newAccount();
     const answering = editForm(account, [
@@ -207,6 +208,7 @@ describe('edits of images in a form', () => {
     );
   });
 
+  // Proves C10-2, C10-10.
   it('attach an automatic retry with the same images to the task, and keep no second copy of them', async () => {
     const account = await served.newAccount();
     const form = await formOf([...FIELDS, ['image', photo], ['mask', mask]]);
@@ -530,6 +532,7 @@ describe('edits of images in a form', () => {
     assert.equal(await uploadsOf(served, account), 0);
   });
 
+  // Proves C10-2.
   it('leave nothing when the client disconnects in the middle, or the account has no room for the last image', async () => {
     const account = await served.newAccount();
     const before = await storedFiles();
@@ -566,6 +569,7 @@ describe('edits of images in a form', () => {
 });
 
 describe('edits of images as JSON', () => {
+  // Proves C10-2.
   it('take URLs, files of the account and data URLs', async () => {
     const account = await served.newAccount();
     const file = await upload(account, photo);

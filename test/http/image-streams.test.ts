@@ -91,6 +91,7 @@ describe('images that are streamed', () => {
     assert.equal((await account.client.get(taskId)).body.data.billing.captured, '0.01');
   });
 
+  // Proves C10-8.
   it('have a status until the head is sent, which is not before the task has ended', async () => {
     const account = await served.newAccount();
     const call = open(served, account);
@@ -172,6 +173,7 @@ describe('images that are streamed', () => {
 });
 
 describe('a stream of images whose head was sent', () => {
+  // Proves C10-8.
   it('has comments before its first event', async () => {
     const account = await hasty.newAccount();
     const call = open(hasty, account);
@@ -194,6 +196,7 @@ describe('a stream of images whose head was sent', () => {
     });
   });
 
+  // Proves C10-8.
   it('reports the failure of the task as an event', async () => {
     const account = await hasty.newAccount();
     const call = open(hasty, account);
@@ -238,6 +241,7 @@ describe('a stream of images whose head was sent', () => {
     assert.equal(eventsOf({ text: call.text() })[0]?.event, 'error');
   });
 
+  // Proves C10-9.
   it('leaves the task running when its client disconnects', async () => {
     const account = await hasty.newAccount();
     const call = open(hasty, account);

@@ -119,6 +119,7 @@ const image = (text: string, facts: { width?: number; height?: number } = { widt
 });
 
 describe('POST /v1/images/generations', () => {
+  // Proves C10-1.
   it('answers with the images of a task in base64, in the form of OpenAI', async () => {
     const account = await served.newAccount();
     const files = ['one', 'a second one', 'x'.repeat(300_001)];
@@ -152,6 +153,7 @@ describe('POST /v1/images/generations', () => {
     assert.deepEqual(input, { prompt: 'a fox', count: 3, resolution: '1k' });
   });
 
+  // Proves C10-1.
   it('answers with URLs where these are requested', async () => {
     const account = await served.newAccount();
     const answering = generate(account, { response_format: 'url' });
@@ -191,6 +193,7 @@ describe('POST /v1/images/generations', () => {
     [{ seed: 7 }, 400, 'seed', 'unknown_parameter'],
   ];
   for (const [changes, status, param, code] of rejected) {
+    // Proves C10-6.
     it(`rejects ${JSON.stringify(changes).slice(0, 60)} with the field, and creates nothing`, async () => {
       const account = await served.newAccount();
       const answer = await generate(account, { ...changes });
@@ -232,6 +235,7 @@ describe('POST /v1/images/generations', () => {
       ['cancelled', 400, 'task_cancelled', undefined],
     ];
   for (const [reason, status, code, shouldRetry] of failures) {
+    // Proves C10-11.
     it(`answers ${status} ${code} when the task fails with ${reason}`, async () => {
       const account = await served.newAccount();
       const answering = generate(account);
@@ -247,6 +251,7 @@ describe('POST /v1/images/generations', () => {
     });
   }
 
+  // Proves C10-7.
   it('answers 202 with the task at once, or after the time that the client waits', async () => {
     const account = await served.newAccount();
     for (const [prefer, applied] of [
@@ -283,6 +288,7 @@ describe('POST /v1/images/generations', () => {
     assert.equal(await awaitedRow(taskId), undefined);
   });
 
+  // Proves C10-12.
   it('answers 404 when the images of that task have been deleted', async () => {
     const account = await served.newAccount();
     const headers = { 'Idempotency-Key': 'gone' };
@@ -327,6 +333,7 @@ describe('POST /v1/images/generations', () => {
 });
 
 describe('an automatic retry of a request for images', () => {
+  // Proves C10-9, C10-10.
   it('attaches to the task of a client that has disconnected, which went on', async () => {
     const account = await served.newAccount();
     const outgoing = await openRequest(account);
@@ -355,6 +362,7 @@ describe('an automatic retry of a request for images', () => {
     assert.deepEqual(await tasksOf(account), [taskId]);
   });
 
+  // Proves C10-10.
   it('finds a task of its own for each of several equal requests that were lost', async () => {
     const account = await served.newAccount();
     const requests = [await openRequest(account), await openRequest(account), await openRequest(account)];
@@ -399,6 +407,7 @@ describe('an automatic retry of a request for images', () => {
     assert.deepEqual(await tasksOf(account), tasks);
   });
 
+  // Proves C10-10.
   it('gets the result again that a proxy may have lost, but not one that arrived a while ago', async () => {
     const account = await served.newAccount();
     const answering = generate(account);
@@ -458,6 +467,7 @@ describe('an automatic retry of a request for images', () => {
     assert.equal(new Set([...created, taskId]).size, 8);
   });
 
+  // Proves C10-10.
   it('creates a task when the one before is older than ten minutes', async () => {
     const account = await served.newAccount();
     const outgoing = await openRequest(account);
@@ -474,6 +484,7 @@ describe('an automatic retry of a request for images', () => {
 });
 
 describe('an api process that stops', () => {
+  // Proves C10-13.
   it('answers those that wait so that their retry attaches to the task', async () => {
     const app = await serveApp();
     try {

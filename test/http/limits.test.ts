@@ -74,6 +74,7 @@ describe('the rate limit of create requests', () => {
     assert.deepEqual(limitsOf(await account.client.create(body())), [6, 0, seconds + 15 + 55]);
   });
 
+  // Proves C10-25.
   it('is reported to OpenAI’s clients in their headers, on every response of their endpoints', async () => {
     const { client } = await served.newAccount({ createsPerMinute: 60, readsPerMinute: 600 });
     const requests: readonly (readonly [method: string, path: string, status: number, body?: unknown])[] = [
@@ -105,6 +106,7 @@ describe('the rate limit of create requests', () => {
     assert.equal(ours.headers.get('x-ratelimit-limit-requests'), null);
   });
 
+  // Proves C10-25.
   it('is reported to OpenAI’s clients where it rejects their request', async () => {
     const account = await exhausted();
     const rejected = await account.client.send('POST', '/v1/batches', {});

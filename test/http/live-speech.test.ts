@@ -64,6 +64,7 @@ const bodyOf = (answer: Response): ReadableStreamDefaultReader<Uint8Array> =>
   (answer.body ?? assert.fail('no body')).getReader();
 
 describe('speech that is being generated', { concurrency: true }, () => {
+  // Proves C10-3.
   it('is sent from the first bytes on, and ends with the rest of the stored file', async () => {
     const account = await served.newAccount();
     const speaking = speak(account);
@@ -89,6 +90,7 @@ describe('speech that is being generated', { concurrency: true }, () => {
     assert.deepEqual(await served.room.rows('SELECT 1 FROM output_pieces WHERE task_id = $1', taskId), []);
   });
 
+  // Proves C10-3.
   it('is sent as events with stream_format sse, whose bytes are the file', async () => {
     const account = await served.newAccount();
     const speaking = speak(account, { changes: { stream_format: 'sse' } });
@@ -183,6 +185,7 @@ describe('speech that is being generated', { concurrency: true }, () => {
     assert.equal((await account.client.get(taskId)).body.data.billing.captured, '0');
   });
 
+  // Proves C10-9, C10-10.
   it('continues after its client has disconnected, and its retry gets the file from its beginning', async () => {
     const account = await served.newAccount();
     const gone = new AbortController();

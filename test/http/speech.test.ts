@@ -28,6 +28,7 @@ async function newTask(account: ServedAccount): Promise<string> {
 }
 
 describe('POST /v1/audio/speech', () => {
+  // Proves C10-3.
   it('answers with the bytes of the file, of its type', async () => {
     const account = await served.newAccount();
     const answering = speak(account, { response_format: 'wav', voice: 'onyx' });

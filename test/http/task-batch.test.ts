@@ -49,6 +49,7 @@ async function stateOf({ id }: ServedAccount): Promise<{ tasks: number; held: bi
 }
 
 describe('several creates in one request', () => {
+  // Proves C2-26.
   it('are tasks like any other, answered in their order', async () => {
     const own = await served.newAccount();
     const [first, second] = await results([body(), body({ metadata: { place: '2' } })], own);
@@ -59,6 +60,7 @@ describe('several creates in one request', () => {
     assert.deepEqual(await stateOf(own), { tasks: 2, held: 2n * HOLD });
   });
 
+  // Proves C2-26.
   it('are rejected one by one with the errors of a create, and hold nothing then', async () => {
     const own = await served.newAccount();
     const items = [
@@ -92,6 +94,7 @@ describe('several creates in one request', () => {
     assert.match(answered[6]?.error?.message ?? '', /^invalid request: idempotencyKey: must be 1-255/);
   });
 
+  // Proves C2-27.
   it('use the same keys as single creates', async () => {
     const single = (await account.client.create(body(), 'shared')).body.data.taskId;
     const [replay, mismatch, fresh] = await results([
@@ -117,6 +120,7 @@ describe('several creates in one request', () => {
     assert.deepEqual(await stateOf(own), { tasks: 1, held: HOLD });
   });
 
+  // Proves C2-27.
   it('are the same tasks when the request is repeated, and when it is sent many times at once', async () => {
     const own = await served.newAccount();
     const items = Array.from({ length: 150 }, (_, index) => body({ idempotencyKey: `item-${index}` }));

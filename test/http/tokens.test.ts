@@ -65,6 +65,7 @@ function preflight(origin: string, headers = 'authorization', path = '/v1/tasks'
 }
 
 describe('a short-lived token', () => {
+  // Proves C7-44.
   it('acts as its key, with a part of its rights, until it expires', async () => {
     const account = await served.newAccount();
     const { token } = await mint(account.client, { seconds: 60, models: ['acme/images'] });
@@ -86,6 +87,7 @@ describe('a short-lived token', () => {
     assert.equal((await create(account.client)).status, 200);
   });
 
+  // Proves C7-44.
   it('never has more rights or time than its key', async () => {
     const account = await served.newAccount();
     const expiresAt = new Date(Math.floor(nowMs / 1000) * 1000 + 30_000);
@@ -110,6 +112,7 @@ describe('a short-lived token', () => {
     assert.deepEqual([answer.status, answer.message], [403, 'a token cannot create tokens; use its key']);
   });
 
+  // Proves C7-44.
   it('ends with its key', async () => {
     const account = await served.newAccount();
     const key = await keyOf(account, {});
@@ -122,6 +125,7 @@ describe('a short-lived token', () => {
     assert.equal((await mint(key.client)).status, 401);
   });
 
+  // Proves C7-45.
   it('spends no more than its cap, also at the same moment, and nothing where a task fails', async () => {
     const account = await served.newAccount();
     const holder = await holderOf(account.client, { spendCap: '0.03' });
@@ -153,6 +157,7 @@ describe('a short-lived token', () => {
     assert.deepEqual(await verifyLedger(served.room.database), []);
   });
 
+  // Proves C7-45.
   it('counts against the cap of its key as well', async () => {
     const account = await served.newAccount();
     const { client } = await keyOf(account, { spendCaps: { totalMicroUsd: 20_000n } });
@@ -237,6 +242,7 @@ describe('revoking a short-lived token', () => {
   const revoke = (client: ApiClient, id: string, headers: Record<string, string> = {}) =>
     client.send('DELETE', `/v1/tokens/${id}`, undefined, headers);
 
+  // Proves C7-46.
   it('ends it at once, and no other, with the key that created it', async () => {
     const account = await served.newAccount();
     const [{ token }, other] = [await mint(account.client), await holderOf(account.client)];
@@ -327,6 +333,7 @@ describe('a short-lived token at /mcp', () => {
     assert.equal((await account.client.get(body.data.taskId)).body.data.status, 'queued');
   });
 
+  // Proves C7-47.
   it('works from the pages of its origins, and from nowhere else', async () => {
     const account = await served.newAccount();
     const holder = await holderOf(account.client, { origins: [SHOP] });
@@ -349,6 +356,7 @@ describe('a short-lived token at /mcp', () => {
 });
 
 describe('pages of other origins', () => {
+  // Proves C7-47.
   it('can use a token from its origins, and read the responses, and from no others', async () => {
     const account = await served.newAccount();
     const holder = await holderOf(account.client, { origins: [SHOP, 'http://localhost:5173'] });
@@ -380,6 +388,7 @@ describe('pages of other origins', () => {
     assert.deepEqual([answer.status, answer.headers.get('access-control-allow-origin')], [401, SHOP]);
   });
 
+  // Proves C7-47.
   it('read nothing that is requested with a key, or with a token for programs', async () => {
     const account = await served.newAccount();
     for (const client of [account.client, await holderOf(account.client)]) {

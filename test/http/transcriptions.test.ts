@@ -58,6 +58,7 @@ async function newTask(account: ServedAccount): Promise<string> {
 const fileOf = (text: string, mimeType: string) => [{ type: 'text', bytes: Buffer.from(text), mimeType }];
 
 describe('POST /v1/audio/transcriptions', () => {
+  // Proves C10-4.
   it('holds for the length of the recording, and answers with the text as JSON', async () => {
     const account = await served.newAccount();
     const answering = transcribe(account, { language: 'en', temperature: '0' });
@@ -97,6 +98,7 @@ describe('POST /v1/audio/transcriptions', () => {
     ['srt', 'application/x-subrip'],
     ['vtt', 'text/vtt'],
   ] as const) {
+    // Proves C10-4.
     it(`answers with the file of format ${format} as it is`, async () => {
       const account = await served.newAccount();
       const answering = transcribe(account, { response_format: format });
@@ -274,6 +276,7 @@ describe('POST /v1/audio/translations', () => {
     ['srt', 'application/x-subrip', '1\nMind the gap.\n'],
     ['vtt', 'text/vtt', '1\nMind the gap.\n'],
   ] as const) {
+    // Proves C10-5.
     it(`answers with a transcript in English as ${format}`, async () => {
       const account = await served.newAccount();
       const answering = translate(account, { response_format: format });
@@ -300,6 +303,7 @@ describe('POST /v1/audio/translations', () => {
     assert.deepEqual([task, language, duration, segments], ['translate', 'english', 1.5, []]);
   });
 
+  // Proves C10-5.
   it('is another request than a transcription of the same recording', async () => {
     const account = await served.newAccount();
     const async = { Prefer: 'respond-async' };

@@ -1,357 +1,23 @@
-/** `/v1/videos`: tasks of video models as OpenAI's clients create, poll, list, download and delete them. */
+/** `/v1/videos`: videos as OpenAI's clients poll, list, download, delete and remix them. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import sharp from 'sharp';
-import type { FailureReason } from '../../src/domain/failure-reason.ts';
-import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { after, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
-import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
-import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
-import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { raw } from './raw-request.ts';
-import type { RawAnswer } from './raw-request.ts';
-import { doneVideo, newTask, videoBody, videoForm } from './route-requests.ts';
-import { serveApp } from './serve.ts';
-import type { ServedAccount, ServedApp } from './serve.ts';
+import { doneVideo, newTask } from './route-requests.ts';
+import { PATH, openVideos } from './video-client.ts';
+import type { Video } from './video-client.ts';
 
-const PATH = '/v1/videos';
 const RETRY = { 'X-Stainless-Retry-Count': '1' };
 
-let served: ServedApp;
-let image: Buffer;
-before(async () => {
-  served = await serveApp();
-  image = await sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
-    .png()
-    .toBuffer();
-});
-after(() => served.close());
-
-interface Video {
-  readonly id: TaskId;
-  readonly status: string;
-  readonly progress: number;
-  readonly created_at: number;
-  readonly completed_at: number | null;
-  readonly expires_at: number | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
-  readonly [member: string]: unknown;
-}
-interface VideoPage {
-  readonly data: readonly Video[];
-  readonly first_id: string | null;
-  readonly last_id: string | null;
-  readonly has_more: boolean;
-}
-interface Failed {
-  readonly error: {
-    readonly message: string;
-    readonly type: string;
-    readonly param: string | null;
-    readonly code: string;
-  };
-}
-
-async function call<Body = Video & Failed>(
-  { client }: ServedAccount,
-  method: string,
-  path: string,
-  body?: object,
-  headers: Record<string, string> = {},
-): Promise<{ status: number; body: Body; headers: Headers }> {
-  const answer = await client.send(method, path, body, headers);
-  return { status: answer.status, body: answer.body as unknown as Body, headers: answer.headers };
-}
-
-const create = (account: ServedAccount, changes: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
-  call(account, 'POST', PATH, videoBody(changes), headers);
-const get = (account: ServedAccount, id: string) => call(account, 'GET', `${PATH}/${id}`);
-const list = (account: ServedAccount, query = '') => call<VideoPage & Failed>(account, 'GET', `${PATH}${query}`);
-const remove = (account: ServedAccount, id: string) => call(account, 'DELETE', `${PATH}/${id}`);
-
-async function sendForm(
-  account: ServedAccount,
-  changes: Parameters<typeof videoForm>[0] = {},
-  headers: Record<string, string> = {},
-): Promise<RawAnswer> {
-  const form = await videoForm(changes);
-  const all = { ...form.headers, Authorization: `Bearer ${account.client.key}`, ...headers };
-  return raw(served.url, 'POST', PATH, all, form.body);
-}
-
-const parsed = (answer: RawAnswer): Video & Failed => JSON.parse(answer.text) as Video & Failed;
-const png = (): Blob => new Blob([new Uint8Array(image)], { type: 'image/png' });
-
-async function content(account: ServedAccount, id: string, query = '', headers: Record<string, string> = {}) {
-  const all = { Authorization: `Bearer ${account.client.key}`, ...headers };
-  return raw(served.url, 'GET', `${PATH}/${id}/content${query}`, all);
-}
-
-async function tasksOf({
-  id,
-}: ServedAccount): Promise<readonly { id: TaskId; input: Record<string, unknown> | null }[]> {
-  return served.room.rows('SELECT id, input FROM tasks WHERE account_id = $1 ORDER BY created_at, id', id);
-}
-
-/** Uploads that have not been deleted. */
-async function uploadsOf({ id }: ServedAccount): Promise<number> {
-  return (await served.room.rows('SELECT id FROM files WHERE account_id = $1 AND gone_at IS NULL', id)).length;
-}
-
-/** Begins to handle a task, as a worker would. */
-async function handle(taskId: TaskId, percent: number): Promise<void> {
-  await claimOutbox(served.room.database, 1_000);
-  await beginHandling(served.room.database, taskId, 60);
-  await served.room.rows('UPDATE tasks SET progress = $2 WHERE id = $1', taskId, percent);
-}
-
-async function fail(taskId: TaskId, reason: FailureReason): Promise<void> {
-  await claimOutbox(served.room.database, 1_000);
-  await settleTask(served.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
-}
-
-const world = () => ({ served, receiverUrl: '' });
-
-describe('POST /v1/videos', () => {
-  it('creates a task from a form, with the image as its upload, and answers at once', async () => {
-    const account = await served.newAccount();
-    const answer = await sendForm(account, { seconds: '4', size: '720x1280', input_reference: png() });
-
-    assert.equal(answer.status, 200, answer.text);
-    const { id, created_at: created, ...video } = parsed(answer);
-    assert.ok(Math.abs(created - Date.now() / 1000) < 60);
-    assert.deepEqual(video, {
-      object: 'video',
-      model: 'acme/compatible-video',
-      status: 'queued',
-      progress: 0,
-      completed_at: null,
-      expires_at: null,
-      prompt: 'a fox',
-      seconds: '4',
-      size: '720x1280',
-      remixed_from_video_id: null,
-      error: null,
-    });
-    assert.equal(answer.headers['x-darkroom-task-id'], id);
-    assert.match(String(answer.headers['x-ratelimit-remaining-requests']), /^\d+$/);
-    assert.match(String(answer.headers['x-request-id']), /^req_/);
-    const [task] = await tasksOf(account);
-    const { image_urls: images, ...input } = task?.input ?? {};
-    assert.equal(task?.id, id);
-    assert.deepEqual(input, { prompt: 'a fox', duration: 4, aspect_ratio: '9:16' });
-    assert.match(String(images), /^darkroom:file_/);
-    assert.equal((await account.client.get(id)).body.data.billing.held, '0.04');
-    assert.equal(await uploadsOf(account), 1);
-  });
-
-  it('takes a form without a file, and JSON with a number of seconds', async () => {
-    const account = await served.newAccount();
-    const form = await sendForm(account);
-    const json = await create(account, { seconds: 3, size: null, input_reference: null });
-
-    assert.deepEqual([form.status, parsed(form).seconds, parsed(form).size], [200, '5', '1280x720']);
-    assert.deepEqual([json.status, json.body['seconds']], [200, '3']);
-    assert.deepEqual(
-      (await tasksOf(account)).map(({ input }) => input),
-      [{ prompt: 'a fox' }, { prompt: 'a fox', duration: 3 }],
-    );
-  });
-
-  it('takes the image as the id of a file, a URL of ours or a data URL, and in the members of a form', async () => {
-    const account = await served.newAccount();
-    const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'image/png' };
-    const upload = await raw(served.url, 'POST', '/v1/files', headers, image);
-    const { id: fileId, url } = (JSON.parse(upload.text) as { data: { id: string; url: string } }).data;
-    const dataUrl = `data:image/png;base64,${image.toString('base64')}`;
-    const answers = [
-      await create(account, { input_reference: { file_id: fileId } }),
-      await create(account, { input_reference: { image_url: url } }),
-      await create(account, { input_reference: { image_url: dataUrl } }),
-      await sendForm(account, { 'input_reference[file_id]': fileId }),
-      await sendForm(account, { 'input_reference[image_url]': url }),
-    ];
-
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200, 200, 200, 200, 200],
-    );
-    const references = (await tasksOf(account)).map(({ input }) => String(input?.['image_urls']));
-    assert.deepEqual(
-      references.map((reference) => reference === `darkroom:${fileId}`),
-      [true, true, false, true, true],
-    );
-    assert.match(references[2] ?? '', /^darkroom:file_/);
-    assert.equal(await uploadsOf(account), 2);
-  });
-
-  const rejected: readonly (readonly [changes: Record<string, unknown>, param: string, code: string | null])[] = [
-    [{ model: 'acme/none' }, 'model', 'model_not_found'],
-    [{ model: 'acme/images' }, 'model', 'model_not_found'],
-    [{ model: 'acme/text' }, 'model', 'model_not_found'],
-    [{ model: undefined }, 'model', 'missing_required_parameter'],
-    [{ prompt: undefined }, 'prompt', 'missing_required_parameter'],
-    [{ prompt: '' }, 'prompt', 'invalid_value'],
-    [{ prompt: 'x'.repeat(2_001) }, 'prompt', 'invalid_value'],
-    [{ prompt: 'a\u0000b' }, 'prompt', 'invalid_value'],
-    [{ seconds: '11' }, 'seconds', 'invalid_value'],
-    [{ seconds: '0' }, 'seconds', 'invalid_value'],
-    [{ seconds: '4.5' }, 'seconds', 'invalid_value'],
-    [{ seconds: '1e3' }, 'seconds', 'invalid_value'],
-    [{ seconds: 4.5 }, 'seconds', 'invalid_type'],
-    [{ seconds: ['4'] }, 'seconds', 'invalid_type'],
-    [{ size: '512x512' }, 'size', 'invalid_value'],
-    [{ size: 'constructor' }, 'size', 'invalid_value'],
-    [{ n: 2 }, 'n', 'unknown_parameter'],
-    [{ input_reference: 'https://example.com/a.png' }, 'input_reference', 'invalid_type'],
-    [{ input_reference: {} }, 'input_reference', 'invalid_value'],
-    [{ input_reference: { file_id: 'file_1', image_url: 'https://a.example' } }, 'input_reference', 'invalid_value'],
-    [{ input_reference: { image_url: 'http://127.0.0.1/a.png' } }, 'input_reference', 'invalid_value'],
-    [{ input_reference: { file_id: 'file/abc' } }, 'input_reference.file_id', 'invalid_value'],
-    [{ input_reference: { image_url: 'data:image/png;base64,' } }, 'input_reference.image_url', null],
-    [{ input_reference: { image_url: 'data:image/png,abc' } }, 'input_reference.image_url', 'invalid_value'],
-    [
-      { input_reference: { image_url: `data:image/png;base64,${Buffer.from('no image').toString('base64')}` } },
-      'input_reference.image_url',
-      'unsupported_file_mimetype',
-    ],
-  ];
-  for (const [changes, param, code] of rejected) {
-    it(`rejects ${JSON.stringify(changes).slice(0, 70)} by the field, and keeps nothing`, async () => {
-      const account = await served.newAccount();
-      const { status, body } = await create(account, changes);
-
-      assert.equal(status, 400, JSON.stringify(body));
-      assert.deepEqual([body.error.param, body.error.code], [param, code], JSON.stringify(body));
-      assert.deepEqual(await tasksOf(account), []);
-      assert.equal(await uploadsOf(account), 0);
-    });
-  }
-
-  it('rejects forms that are not well-formed, and files that are no image, and keeps nothing', async () => {
-    const account = await served.newAccount();
-    const answers = [
-      await sendForm(account, { input_reference: new Blob(['no image at all'], { type: 'image/png' }) }),
-      await sendForm(account, { input_reference: new Blob([], { type: 'image/png' }) }),
-      await sendForm(account, { 'input_reference[image_url]': 'https://a.example', input_reference: png() }),
-      await sendForm(account, { image: png() }),
-      await sendForm(account, { size: '9x9', input_reference: png() }),
-      await sendForm(account, { 'input_reference[url]': 'https://a.example' }),
-      await sendForm(account, { seconds: 'long', input_reference: png() }),
-    ];
-
-    assert.deepEqual(
-      answers.map((answer) => [answer.status, parsed(answer).error.param]),
-      [
-        [400, 'input_reference'],
-        [400, 'input_reference'],
-        [400, 'input_reference'],
-        [400, 'image'],
-        [400, 'size'],
-        [400, 'input_reference[url]'],
-        [400, 'seconds'],
-      ],
-    );
-    assert.deepEqual(await tasksOf(account), []);
-    assert.equal(await uploadsOf(account), 0);
-  });
-
-  it("does not take another account's file", async () => {
-    const owner = await served.newAccount();
-    const headers = { Authorization: `Bearer ${owner.client.key}`, 'Content-Type': 'image/png' };
-    const upload = await raw(served.url, 'POST', '/v1/files', headers, image);
-    const { id } = (JSON.parse(upload.text) as { data: { id: string } }).data;
-    for (const fileId of [id, 'file-abc']) {
-      const { status, body } = await create(await served.newAccount(), { input_reference: { file_id: fileId } });
-
-      assert.deepEqual([status, body.error.param, body.error.code], [404, 'input_reference.file_id', 'not_found']);
-    }
-    const { client } = await owner.newKey({ scopes: ['tasks:write'] });
-    const withoutScope = await client.send('POST', PATH, videoBody({ input_reference: { file_id: id } }));
-    assert.equal(withoutScope.status, 403);
-  });
-
-  it('answers as other endpoints do without balance, right or type of body', async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    const noBalance = await create(poor);
-    assert.deepEqual([noBalance.status, noBalance.body.error.code], [402, 'insufficient_quota']);
-    const { client } = await poor.newKey({ scopes: ['tasks:read'] });
-    assert.equal((await client.send('POST', PATH, videoBody())).status, 403);
-    const { client: limited } = await poor.newKey({ models: ['acme/images'] });
-    assert.equal((await limited.send('POST', PATH, videoBody())).status, 403);
-    const headers = { Authorization: `Bearer ${poor.client.key}`, 'Content-Type': 'text/plain' };
-    assert.equal((await raw(served.url, 'POST', PATH, headers, 'a fox')).status, 415);
-  });
-});
-
-describe('automatic retries of POST /v1/videos', () => {
-  it('get the video of an attempt whose response was lost, and pay once', async () => {
-    const account = await served.newAccount();
-    const { body: first } = await create(account);
-    // As after a process that was killed before it had sent the response.
-    await served.room.rows(
-      'UPDATE awaited_responses SET received_at = NULL, sent_to = NULL WHERE task_id = $1',
-      first.id,
-    );
-    const { body: retry } = await create(account, {}, RETRY);
-
-    assert.equal(retry.id, first.id);
-    assert.equal((await tasksOf(account)).length, 1);
-    assert.deepEqual(await verifyLedger(served.room.database), []);
-  });
-
-  it('with an image keep one upload', async () => {
-    const account = await served.newAccount();
-    const { id } = parsed(await sendForm(account, { input_reference: png() }));
-    await served.room.rows('UPDATE awaited_responses SET received_at = NULL, sent_to = NULL WHERE task_id = $1', id);
-    const retry = await sendForm(account, { input_reference: png() }, RETRY);
-
-    assert.equal(parsed(retry).id, id);
-    assert.equal(await uploadsOf(account), 1);
-  });
-
-  it('of several lost attempts get a video each', async () => {
-    const account = await served.newAccount();
-    const firsts = await Promise.all([create(account), create(account), create(account)]);
-    await served.room.rows(
-      'UPDATE awaited_responses SET received_at = NULL, sent_to = NULL WHERE account_id = $1',
-      account.id,
-    );
-    const retries = await Promise.all([1, 2, 3].map(() => create(account, {}, RETRY)));
-
-    assert.deepEqual(new Set(retries.map(({ body }) => body.id)), new Set(firsts.map(({ body }) => body.id)));
-    assert.equal((await tasksOf(account)).length, 3);
-  });
-
-  it('create a video where the response has arrived a while ago, or none is equal', async () => {
-    const account = await served.newAccount();
-    const { body: first } = await create(account);
-    await waitFor('it is received', async () => {
-      const [row] = await served.room.rows<{ received: boolean }>(
-        'SELECT received_at IS NOT NULL AS received FROM awaited_responses WHERE task_id = $1',
-        first.id,
-      );
-      return row?.received === true;
-    });
-    await served.room.rows(
-      "UPDATE awaited_responses SET received_at = received_at - interval '6 seconds' WHERE task_id = $1",
-      first.id,
-    );
-    const later = await create(account, {}, RETRY);
-    const other = await create(account, { prompt: 'a wolf' }, RETRY);
-    const key = { 'Idempotency-Key': 'a-video' };
-    const keyed = await create(account, {}, key);
-    const replay = await create(account, {}, key);
-
-    assert.equal(new Set([first, later.body, other.body, keyed.body].map(({ id }) => id)).size, 4);
-    assert.deepEqual([keyed.status, replay.body.id], [200, keyed.body.id]);
-    assert.equal(replay.headers.get('idempotent-replay'), 'true');
-  });
-});
+const videos = await openVideos();
+after(() => videos.close());
+const { served, world, call, create, get, list, remove, content, parsed, tasksOf, handle, fail } = videos;
 
 describe('GET /v1/videos/{id}', () => {
+  // Proves C10-15.
   it('is queued until it has started, then in progress with percent, and completed with what was measured', async () => {
     const account = await served.newAccount();
     const { body: created } = await create(account, { seconds: '4' });
@@ -372,6 +38,7 @@ describe('GET /v1/videos/{id}', () => {
     assert.equal(headers.get('openai-poll-after-ms'), null);
   });
 
+  // Proves C10-11, C10-15.
   it('has failed with the code and the reason', async () => {
     const account = await served.newAccount();
     const codes: Readonly<Partial<Record<FailureReason, string>>> = {
@@ -390,6 +57,7 @@ describe('GET /v1/videos/{id}', () => {
     }
   });
 
+  // Proves C10-15.
   it('does not know tasks of other models, of other accounts, or that do not exist', async () => {
     const account = await served.newAccount();
     const stranger = await served.newAccount();
@@ -411,6 +79,7 @@ describe('GET /v1/videos/{id}', () => {
 });
 
 describe('GET /v1/videos', () => {
+  // Proves C10-15.
   it('lists every video once, in pages and in both orders, and no other task', async () => {
     const account = await served.newAccount();
     const ids: string[] = [];
@@ -470,6 +139,7 @@ describe('GET /v1/videos', () => {
 });
 
 describe('GET /v1/videos/{id}/content', () => {
+  // Proves C10-16.
   it('sends the file, a part of it, and the thumbnail, to the holder of the key alone', async () => {
     const account = await served.newAccount();
     const id = await doneVideo(world(), account);
@@ -485,6 +155,7 @@ describe('GET /v1/videos/{id}/content', () => {
     assert.equal((await raw(served.url, 'GET', `${PATH}/${id}/content`)).status, 401);
   });
 
+  // Proves C10-12, C10-16.
   it('has none before the video is completed, after it has failed, or once it is gone', async () => {
     const account = await served.newAccount();
     const { body: video } = await create(account);
@@ -513,6 +184,7 @@ describe('GET /v1/videos/{id}/content', () => {
 });
 
 describe('DELETE /v1/videos/{id}', () => {
+  // Proves C10-17.
   it('deletes the files and the input of a completed video, which is then unknown', async () => {
     const account = await served.newAccount();
     const id = await doneVideo(world(), account);
@@ -527,6 +199,7 @@ describe('DELETE /v1/videos/{id}', () => {
     assert.deepEqual((await account.client.get(id)).body.data.output, []);
   });
 
+  // Proves C10-17.
   it('cancels a video that waits, which then costs nothing', async () => {
     const account = await served.newAccount();
     const { body: video } = await create(account);
@@ -558,6 +231,7 @@ describe('DELETE /v1/videos/{id}', () => {
 });
 
 describe('POST /v1/videos/{id}/remix', () => {
+  // Proves C10-18.
   it('creates a video from the file of another one, and the rest of its input', async () => {
     const account = await served.newAccount();
     const { body: source } = await create(account, { seconds: '7', size: '720x1280' });

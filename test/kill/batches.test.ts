@@ -46,6 +46,7 @@ describe('kill -9 while a batch runs', () => {
     await rm(modelsDir, { recursive: true, force: true });
   });
 
+  // Proves C10-20.
   it('gives every line one result, and charges it once', async (t) => {
     const [api, worker] = [darkroom.apis[0] ?? assert.fail(), darkroom.workers[0] ?? assert.fail()];
     const ids = Array.from({ length: LINES }, (_, index) => `line-${index}`);

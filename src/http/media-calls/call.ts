@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ParameterizedContext } from 'koa';
+import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
 import { requireModel } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { ResolvedModel } from '../../catalogue/catalogue.ts';
@@ -66,6 +67,20 @@ export interface MediaCall {
 }
 
 export type MediaRequest = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
+
+/** Errors of every one of these endpoints, */
+export const MEDIA_ERRORS = [
+  'MODEL_UNAVAILABLE',
+  'INSUFFICIENT_BALANCE',
+  'IDEMPOTENCY_KEY_MISMATCH',
+  'NOT_FOUND',
+] as const satisfies readonly ErrorCode[];
+/** and of those that take files. */
+export const MEDIA_FORM_ERRORS = [
+  ...MEDIA_ERRORS,
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+] as const satisfies readonly ErrorCode[];
 
 /** Request headers of these endpoints. */
 export const MEDIA_REQUEST_HEADERS = {

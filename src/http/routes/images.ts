@@ -13,7 +13,13 @@ import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/call.ts';
+import {
+  MEDIA_ERRORS,
+  MEDIA_FORM_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  withMediaHeaders,
+} from '../media-calls/call.ts';
 import type { MediaCall } from '../media-calls/call.ts';
 import { readEditRequest } from '../media-calls/edit-request.ts';
 import { requireReturnable, respondWithImages } from '../media-calls/images.ts';
@@ -48,7 +54,7 @@ export function imageRoutes(http: HttpContext): readonly Route[] {
         202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
       },
       responseHeaders: mediaResponseHeaders(http),
-      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
+      errors: MEDIA_ERRORS,
       handle: (request) => withMediaHeaders(http, request, (setHeaders) => generate(http, request, setHeaders)),
     }),
     defineRoute({
@@ -82,14 +88,7 @@ export function imageRoutes(http: HttpContext): readonly Route[] {
         202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
       },
       responseHeaders: mediaResponseHeaders(http),
-      errors: [
-        'MODEL_UNAVAILABLE',
-        'INSUFFICIENT_BALANCE',
-        'IDEMPOTENCY_KEY_MISMATCH',
-        'NOT_FOUND',
-        'PAYLOAD_TOO_LARGE',
-        'UNSUPPORTED_MEDIA_TYPE',
-      ],
+      errors: MEDIA_FORM_ERRORS,
       handle: (request) => withMediaHeaders(http, request, (setHeaders) => edit(http, request, setHeaders)),
     }),
   ];

@@ -12,7 +12,13 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, runMediaCall, withMediaHeaders } from '../media-calls/call.ts';
+import {
+  MEDIA_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  runMediaCall,
+  withMediaHeaders,
+} from '../media-calls/call.ts';
 import { openLiveFile } from '../media-calls/live-file.ts';
 import type { FileForm, LiveFile } from '../media-calls/live-file.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
@@ -50,7 +56,7 @@ export function speechRoutes(http: HttpContext): readonly Route[] {
       },
       otherResponses: { 202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema } },
       responseHeaders: mediaResponseHeaders(http),
-      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
+      errors: MEDIA_ERRORS,
       handle: (request) => withMediaHeaders(http, request, (setHeaders) => speak(http, request, setHeaders)),
     }),
   ];

@@ -31,7 +31,13 @@ import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { FormDecoder } from '../bodies/form-fields.ts';
 import { storeUpload } from '../bodies/store-upload.ts';
-import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, runMediaCall, withMediaHeaders } from '../media-calls/call.ts';
+import {
+  MEDIA_FORM_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  runMediaCall,
+  withMediaHeaders,
+} from '../media-calls/call.ts';
 import type { MediaCall } from '../media-calls/call.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
 import { withUploads } from '../media-calls/request-uploads.ts';
@@ -111,14 +117,7 @@ function routeOf(http: HttpContext, kind: Kind, { form, ok, ...words }: RouteWor
       202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
     },
     responseHeaders: mediaResponseHeaders(http),
-    errors: [
-      'MODEL_UNAVAILABLE',
-      'INSUFFICIENT_BALANCE',
-      'IDEMPOTENCY_KEY_MISMATCH',
-      'NOT_FOUND',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-    ],
+    errors: MEDIA_FORM_ERRORS,
     handle: (request) => withMediaHeaders(http, request, (setHeaders) => transcribe(http, request, kind, setHeaders)),
   });
 }

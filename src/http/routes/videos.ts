@@ -27,7 +27,13 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { MEDIA_REQUEST_HEADERS, mediaResponseHeaders, startMediaCall, withMediaHeaders } from '../media-calls/call.ts';
+import {
+  MEDIA_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  startMediaCall,
+  withMediaHeaders,
+} from '../media-calls/call.ts';
 import { withUploads } from '../media-calls/request-uploads.ts';
 import { requireVideoFile } from '../media-calls/video-files.ts';
 import { readVideoRequest } from '../media-calls/video-request.ts';
@@ -46,7 +52,6 @@ const POLL_HEADERS = {
   ...DEPRECATION_HEADERS,
   'openai-poll-after-ms': "When the next poll is worthwhile, in milliseconds. OpenAI's clients obey it.",
 };
-const CREATE_ERRORS = ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH'] as const;
 
 export function videoRoutes(http: HttpContext): readonly Route[] {
   const video = { kind: 'json', schema: VideoSchema } as const;
@@ -74,7 +79,7 @@ export function videoRoutes(http: HttpContext): readonly Route[] {
       },
       response: video,
       responseHeaders: mediaResponseHeaders(http),
-      errors: [...CREATE_ERRORS, 'NOT_FOUND'],
+      errors: MEDIA_ERRORS,
       handle: (request) => withMediaHeaders(http, request, () => create(http, request)),
     }),
     defineRoute({
@@ -92,7 +97,7 @@ export function videoRoutes(http: HttpContext): readonly Route[] {
       body: { kind: 'json', schema: VideoRemixSchema },
       response: video,
       responseHeaders: mediaResponseHeaders(http),
-      errors: [...CREATE_ERRORS, 'NOT_FOUND'],
+      errors: MEDIA_ERRORS,
       handle: (request) => withMediaHeaders(http, request, () => remix(http, request)),
     }),
     defineRoute({

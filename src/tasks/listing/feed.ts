@@ -8,6 +8,7 @@
  * poll failed or returned too many, it is read again from that listener's position.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { createPoller } from '../../database/poller.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -95,10 +96,7 @@ export function createEventFeed({
   /** Those that have yet to catch up by their own `seq`. */
   const joining = new Set<Subscriber>();
   let count = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let isPolling = false;
   let isClosed = false;
-  let failures = 0;
   /** What the last poll could see; undefined: every listener joins anew. */
   let snapshot: string | undefined;
 
@@ -130,7 +128,8 @@ export function createEventFeed({
       byTask.size <= MAX_NAMED ? [...byTask.keys()] : null,
     ]);
     const [first, ...events] = rows;
-    snapshot = first?.snapshot ?? undefined;
+    // The listeners may have left meanwhile.
+    snapshot = count === 0 ? undefined : (first?.snapshot ?? undefined);
     for (const event of events) offer(event);
     for (const { subscriber, after } of joiners) {
       const isHere = byTask.get(subscriber.taskId)?.has(subscriber) === true;
@@ -139,36 +138,18 @@ export function createEventFeed({
     if (events.filter((event) => event.snapshot === 'fresh').length >= MAX_NEW_EVENTS) everybodyJoins();
   };
 
-  const tick = async (): Promise<void> => {
-    timer = undefined;
-    isPolling = true;
-    try {
-      await poll();
-      if (failures > 0) logger.info({ failures }, 'task event feed resumed');
-      failures = 0;
-    } catch (error) {
-      if (failures === 0) logger.warn({ err: error }, 'reading the task event feed failed');
-      failures += 1;
-      everybodyJoins();
-    } finally {
-      isPolling = false;
-    }
-    schedule();
-  };
-
-  const schedule = (): void => {
-    if (isClosed || isPolling || timer !== undefined) return;
-    if (count === 0) {
-      // The next listener begins anew: an old snapshot is not kept.
-      snapshot = undefined;
-      return;
-    }
-    const intervalMs = backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures);
-    // More of them wait than one poll can serve.
-    const waitMs = failures === 0 && joining.size >= MAX_JOINING ? 0 : intervalMs;
-    timer = setTimeout(() => void tick(), waitMs);
-    timer.unref();
-  };
+  const poller = createPoller({
+    what: 'the task event feed',
+    poll,
+    isNeeded: () => count > 0 && !isClosed,
+    waitMs: (failures) =>
+      // More of them wait than one poll can serve.
+      failures === 0 && joining.size >= MAX_JOINING
+        ? 0
+        : backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures),
+    onFailure: everybodyJoins,
+    logger,
+  });
 
   return {
     subscribe(taskId, after, listener) {
@@ -182,7 +163,7 @@ export function createEventFeed({
       else others.add(subscriber);
       joining.add(subscriber);
       count += 1;
-      schedule();
+      poller.schedule();
       return () => {
         const subscribers = byTask.get(taskId);
         if (subscribers?.delete(subscriber) !== true) return;
@@ -190,15 +171,15 @@ export function createEventFeed({
         joining.delete(subscriber);
         count -= 1;
         if (count > 0) return;
-        clearTimeout(timer);
-        timer = undefined;
-        schedule();
+        poller.stop();
+        // The next listener begins anew: an old snapshot is not kept.
+        snapshot = undefined;
       };
     },
     count: () => count,
     close() {
       isClosed = true;
-      clearTimeout(timer);
+      poller.stop();
       const subscribers = [...byTask.values()].flatMap((each) => [...each]);
       byTask.clear();
       joining.clear();

@@ -3,6 +3,7 @@
  * runs only while there are readers, as for events (feed.ts).
  */
 import type { Queryable } from '../../database/database.ts';
+import { createPoller } from '../../database/poller.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -41,10 +42,6 @@ export function createPieceFeed({
   readonly logger: Logger;
 }): PieceFeed {
   const byTask = new Map<string, Set<Subscriber>>();
-  let timer: NodeJS.Timeout | undefined;
-  let isPolling = false;
-  let failures = 0;
-
   const offer = ({ taskId, source, position, bytes }: OutputPiece & { readonly taskId: string }): void => {
     for (const subscriber of byTask.get(taskId) ?? []) {
       subscriber.source ??= source;
@@ -61,26 +58,13 @@ export function createPieceFeed({
     for (const piece of await readPieces(database, waiting)) offer(piece);
   };
 
-  const tick = async (): Promise<void> => {
-    timer = undefined;
-    isPolling = true;
-    try {
-      await poll();
-      failures = 0;
-    } catch (error) {
-      if (failures === 0) logger.warn({ err: error }, 'reading files while they are generated failed');
-      failures += 1;
-    } finally {
-      isPolling = false;
-    }
-    schedule();
-  };
-
-  const schedule = (): void => {
-    if (isPolling || timer !== undefined || byTask.size === 0) return;
-    timer = setTimeout(() => void tick(), backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures));
-    timer.unref();
-  };
+  const poller = createPoller({
+    what: 'files while they are generated',
+    poll,
+    isNeeded: () => byTask.size > 0,
+    waitMs: (failures) => backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures),
+    logger,
+  });
 
   return {
     subscribe(taskId, reader) {
@@ -88,14 +72,12 @@ export function createPieceFeed({
       const others = byTask.get(taskId);
       if (others === undefined) byTask.set(taskId, new Set([subscriber]));
       else others.add(subscriber);
-      schedule();
+      poller.schedule();
       return () => {
         const subscribers = byTask.get(taskId);
         subscribers?.delete(subscriber);
         if (subscribers?.size === 0) byTask.delete(taskId);
-        if (byTask.size > 0) return;
-        clearTimeout(timer);
-        timer = undefined;
+        if (byTask.size === 0) poller.stop();
       };
     },
   };
