@@ -1,6 +1,7 @@
 /**
  * The path of one text call (contract §9): what the model can do, what the call costs at worst, the hold, the answer,
- * and one settlement, whatever the outcome. No statement runs between the first byte and the last.
+ * and one settlement, whatever the outcome. No statement runs between the first byte and the last, except for the
+ * images of the built-in tool (tools/image-turns.ts).
  *
  * What is captured: what was used, if the answer completed; what was seen by then, if the client disconnected or lost
  * its access; nothing, if the answer broke off on our side of it.

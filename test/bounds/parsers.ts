@@ -170,6 +170,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: 'the first 4 kB of a file',
   },
+  'src/text/tools/image-tool.ts': {
+    uses: { 'JSON.parse': 1 },
+    of: 'upstreams',
+    bound: 'the arguments of a call, within the output cap of the model',
+  },
   'src/text/tokens.ts': { uses: { RegExp: 1 }, of: 'clients', bound: `${FIXED}; more than 8 kB are read in a thread` },
   'src/text/upstream/chat-stream.ts': {
     uses: { 'JSON.parse': 1 },

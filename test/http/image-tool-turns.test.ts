@@ -59,6 +59,12 @@ function calling(...prompts: readonly string[]): Reply {
 const script = (...replies: readonly Reply[]): void => upstream.script(...replies.map((reply) => ({ reply })));
 const sent = (): readonly Json[] => upstream.requests.slice(from).map(({ body }) => body);
 
+/** The names of the functions that a request has. */
+const namesIn = ({ tools }: Json = {}): readonly string[] =>
+  (tools as { function: { name: string } }[]).map((tool) => tool.function.name);
+const rolesIn = ({ messages }: Json = {}): readonly string[] =>
+  (messages as { role: string }[]).map(({ role }) => role);
+
 /** Sends a request, and ends a number of tasks for it. */
 async function ask(changes: Json, images: number): Promise<RawAnswer> {
   const answering = postResponse(served, account.client.key, { model: 'acme/chat', ...changes });
@@ -83,10 +89,7 @@ describe('a model behind an upstream', () => {
       const paths = upstream.requests.slice(from).map(({ path }) => path);
       assert.deepEqual(paths, ['/v1/chat/completions', '/v1/chat/completions']);
       const [first, second] = sent();
-      assert.deepEqual(
-        (first?.['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name),
-        ['image_generation'],
-      );
+      assert.deepEqual(namesIn(first), ['image_generation']);
       assert.deepEqual(second?.['messages'], [
         { role: 'user', content: 'Draw a fox.' },
         {
@@ -154,7 +157,7 @@ describe('a model behind an upstream', () => {
     const output = { type: 'function_call_output', call_id: 'call_w', output: 'Rain.' };
     const next = { tools: [TOOL, WEATHER], previous_response_id: body.id, input: [output] };
     assert.equal(bodyOf(await ask(next, 0)).status, 'completed');
-    const roles = (sent().at(-1)?.['messages'] as { role: string }[]).map(({ role }) => role);
+    const roles = rolesIn(sent().at(-1));
     assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user']);
   });
 });
@@ -181,7 +184,7 @@ describe('the limits of a response', () => {
     script(calling('1', '2'), HELLO);
     const body = bodyOf(await ask({ max_tool_calls: 1, tools: [TOOL, WEATHER] }, 1));
     assert.deepEqual(typesOf(body), ['image_generation_call', 'message']);
-    const names = (sent().at(-1)?.['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
+    const names = namesIn(sent().at(-1));
     assert.deepEqual(names, ['get_weather']);
   });
 

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { memberOf } from '../../src/domain/json-members.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';
 import type { Message } from '../../src/text/request.ts';
@@ -128,14 +129,14 @@ describe('a response with an image', () => {
       ],
     );
     const [added, inProgress, generating, completed, done] = events.slice(2, 7).map(({ data }) => data);
-    const { id, ...begun } = added?.['item'] as Record<string, unknown>;
+    const { id, ...begun } = memberOf(added, 'item') as Record<string, unknown>;
     assert.deepEqual(begun, { type: 'image_generation_call', status: 'in_progress', result: null });
     for (const event of [inProgress, generating, completed]) {
       assert.deepEqual([event?.['item_id'], event?.['output_index']], [id, 0]);
     }
     assert.equal(generating?.['task_id'], taskId);
-    assert.equal((done?.['item'] as Record<string, unknown>)['result'], BASE64);
-    const { response } = events.at(-1)?.data as { response: ResponseBody };
+    assert.equal(memberOf(memberOf(done, 'item'), 'result'), BASE64);
+    const response = memberOf(events.at(-1)?.data, 'response') as ResponseBody;
     assert.equal(itemOf(response, 'image_generation_call')['result'], BASE64);
     assert.match(answer.text, /data: \[DONE\]\n\n$/);
 
