@@ -1,13 +1,14 @@
 /**
- * Makes tasks of the next lines: as many as leave half of the account's slots to its other work. Each has a key that
- * follows from its line, so that a feed that is repeated after a crash finds what it has created.
+ * Makes tasks of the next lines: as many as leave half of the account's slots to its other work. The transaction that
+ * accepts them locks the batch, and moves its pointer over them. So an attempt that was overtaken, by another one or by
+ * the end of the batch, creates nothing.
  */
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { factsOf } from '../domain/darkroom-error.ts';
 import { isAcceptance } from '../tasks/create/accept-many.ts';
-import type { ManyOutcome } from '../tasks/create/accept-many.ts';
+import type { AlongsideAccepting, ManyOutcome } from '../tasks/create/accept-many.ts';
 import { QueueFullError } from '../tasks/create/accept.ts';
 import type { CreateItem } from '../tasks/create/create-many.ts';
 import type { Batch } from './batch-record.ts';
@@ -30,9 +31,13 @@ const selectShare: Statement = {
                    WHERE b.account_id = c.account_id AND b.status = 'in_progress'))) AS lines
            FROM account_counters c WHERE c.account_id = $1`,
 };
+const lockFeeding: Statement = {
+  name: 'lock_feeding_batch',
+  text: `SELECT id FROM batches WHERE id = $1 AND status = 'in_progress' AND lines_fed = $2 FOR NO KEY UPDATE`,
+};
 const moveFed: Statement = {
   name: 'move_fed_lines',
-  text: `UPDATE batches SET lines_fed = $3, fed_bytes = $4 WHERE id = $1 AND lines_fed = $2 RETURNING id`,
+  text: 'UPDATE batches SET lines_fed = $2, fed_bytes = $3 WHERE id = $1',
 };
 const insertRejections: Statement = {
   name: 'insert_batch_rejections',
@@ -40,6 +45,9 @@ const insertRejections: Statement = {
          SELECT $1, line, response FROM unnest($2::integer[], $3::jsonb[]) AS r (line, response)
          ON CONFLICT DO NOTHING`,
 };
+
+/** Another attempt has fed these lines, or the batch takes no more. */
+class OvertakenError extends Error {}
 
 /** A line that is about to be fed. */
 interface FedLine {
@@ -65,13 +73,26 @@ export async function feedLines(context: BatchContext, batch: Batch, open: numbe
     await context.nextTurn();
     lines.push(prepare(endpoint, caller, batch, line));
   }
-  const outcomes = await create(context, caller, lines);
-  const full = outcomes.findIndex((outcome) => outcome instanceof QueueFullError);
-  const fed = full < 0 ? lines : lines.slice(0, full);
-  const last = fed.at(-1)?.line;
-  if (last === undefined) return false;
-  await record(database, batch, last, rejectionsOf(endpoint, fed, outcomes));
-  return true;
+  let isAnyFed = false;
+  const recording: AlongsideAccepting = {
+    begin: (transaction) => lockFor(transaction, batch),
+    async end(transaction, outcomes) {
+      isAnyFed = await record(transaction, batch, endpoint, lines, outcomes);
+    },
+  };
+  try {
+    await create(context, caller, lines, recording);
+  } catch (error) {
+    if (error instanceof OvertakenError) return false;
+    throw error;
+  }
+  return isAnyFed;
+}
+
+/** @throws {OvertakenError} */
+async function lockFor(transaction: Queryable, { id, linesFed }: Batch): Promise<void> {
+  const locked = await transaction.query(lockFeeding, [id, linesFed]);
+  if (locked.length === 0) throw new OvertakenError('these lines of the batch are no longer to be fed');
 }
 
 /** The caller, or why the key of the batch may no longer make requests. */
@@ -117,15 +138,46 @@ async function create(
   context: BatchContext,
   caller: Caller | DarkroomError,
   lines: readonly FedLine[],
-): Promise<readonly ManyOutcome[]> {
-  if (caller instanceof DarkroomError) return lines.map(({ item }) => item.problem ?? caller);
+  recording: AlongsideAccepting,
+): Promise<void> {
+  if (caller instanceof DarkroomError) {
+    await context.database.transaction(async (transaction) => {
+      await recording.begin(transaction);
+      await recording.end(
+        transaction,
+        lines.map(({ item }) => item.problem ?? caller),
+      );
+    });
+    return;
+  }
   const items = lines.map(({ item }) => item);
-  const outcomes = await context.taskCreator.createMany(caller, items, WITHOUT_LIMIT, () => context.nextTurn());
+  const nextTurn = (): Promise<void> => context.nextTurn();
+  const outcomes = await context.taskCreator.createMany(caller, items, WITHOUT_LIMIT, nextTurn, recording);
   context.wakeLauncher();
   for (const outcome of outcomes) {
     if (isAcceptance(outcome) && outcome.claimed !== undefined) context.wakeLauncher(outcome.claimed);
   }
-  return outcomes;
+}
+
+/** @returns whether any line was fed: none is if the queue of the account is full. */
+async function record(
+  transaction: Queryable,
+  { id }: Batch,
+  endpoint: LineEndpoint,
+  lines: readonly FedLine[],
+  outcomes: readonly ManyOutcome[],
+): Promise<boolean> {
+  const full = outcomes.findIndex((outcome) => outcome instanceof QueueFullError);
+  const fed = full < 0 ? lines : lines.slice(0, full);
+  const last = fed.at(-1)?.line;
+  if (last === undefined) return false;
+  await transaction.query(moveFed, [id, last.index + 1, last.endByte]);
+  const rejections = rejectionsOf(endpoint, fed, outcomes);
+  if (rejections.length > 0) {
+    const numbers = rejections.map(({ line }) => line);
+    await transaction.query(insertRejections, [id, numbers, rejections.map(({ response }) => response)]);
+  }
+  return true;
 }
 
 interface Rejection {
@@ -143,20 +195,5 @@ function rejectionsOf(
     if (outcome === undefined || isAcceptance(outcome)) return [];
     const response = endpoint.reject(task?.translate(outcome) ?? outcome);
     return [{ line: line.index, response: JSON.stringify(response) }];
-  });
-}
-
-/** If another attempt was faster, its record stands: it has found the same tasks. */
-async function record(
-  database: BatchContext['database'],
-  { id, linesFed }: Batch,
-  last: InputLine,
-  rejections: readonly Rejection[],
-): Promise<void> {
-  await database.transaction(async (transaction: Queryable) => {
-    const moved = await transaction.query(moveFed, [id, linesFed, last.index + 1, last.endByte]);
-    if (moved.length === 0 || rejections.length === 0) return;
-    const lines = rejections.map(({ line }) => line);
-    await transaction.query(insertRejections, [id, lines, rejections.map(({ response }) => response)]);
   });
 }

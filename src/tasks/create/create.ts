@@ -18,7 +18,7 @@ import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
-import type { ManyOutcome } from './accept-many.ts';
+import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
 import { createMany } from './create-many.ts';
 import type { CreateItem, TakeMany } from './create-many.ts';
 import { factsOf } from '../record/body-facts.ts';
@@ -80,6 +80,7 @@ export interface TaskCreator {
    * Creates several tasks in one transaction (create-many.ts).
    *
    * @param nextTurn awaited between items.
+   * @param alongside what else the transaction does.
    * @returns the outcome of each, in their order.
    */
   createMany(
@@ -87,6 +88,7 @@ export interface TaskCreator {
     items: readonly CreateItem[],
     take: TakeMany,
     nextTurn: () => Promise<void>,
+    alongside?: AlongsideAccepting,
   ): Promise<readonly ManyOutcome[]>;
 }
 
@@ -103,7 +105,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
   const mayClaim = dependencies.mayClaim ?? (() => false);
   const acceptor = createAcceptor(databaseOf, mayClaim);
   return {
-    createMany: (caller, items, take, nextTurn) =>
+    createMany: (caller, items, take, nextTurn, alongside) =>
       createMany(
         {
           databaseOf,
@@ -117,6 +119,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
         items,
         take,
         nextTurn,
+        alongside,
       ),
 
     async create(caller, body, idempotencyKey, budget, large, waiter) {
