@@ -12,6 +12,9 @@ import type { BatchContext } from './context.ts';
 import { resultsOf } from './results.ts';
 import type { ResultKind } from './results.ts';
 
+/** How a batch ends that was begun. */
+export type BatchEnd = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled' | 'failed'>;
+
 const JSON_LINES = 'application/jsonl';
 
 const endBatch: Statement = {
@@ -28,7 +31,7 @@ const dropRejections: Statement = {
 export async function finalizeBatch(
   context: BatchContext,
   batch: Batch,
-  status: Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>,
+  status: BatchEnd,
   signal: AbortSignal,
 ): Promise<void> {
   const { database, clock } = context;
@@ -62,8 +65,7 @@ async function write(
   kind: ResultKind,
   signal: AbortSignal,
 ): Promise<NewUpload | undefined> {
-  const lines = kind === 'output' ? batch.linesCompleted : batch.linesTotal - batch.linesCompleted;
-  if (lines === 0) return undefined;
+  if (countOf(batch, kind) === 0) return undefined;
   const id = newId('file');
   const objectKey = uploadKey(id);
   const body = Readable.from(resultsOf(context, batch, kind, signal), { objectMode: false });
@@ -78,6 +80,12 @@ async function write(
     purpose: 'batch_output',
     fileName: `${batch.id}_${kind}.jsonl`,
   };
+}
+
+/** How many lines a file has. Without the input, those that had no turn are in none. */
+function countOf({ problems, linesTotal, linesFed, linesCompleted }: Batch, kind: ResultKind): number {
+  if (kind === 'output') return linesCompleted;
+  return (problems === null ? linesTotal : linesFed) - linesCompleted;
 }
 
 /** The sweep removes what cannot be deleted now. */

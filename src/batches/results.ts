@@ -7,6 +7,7 @@ import type { Batch } from './batch-record.ts';
 import type { BatchContext, LineResponse } from './context.ts';
 import { readLines } from './input-lines.ts';
 import type { InputLine } from './input-lines.ts';
+import { linesWithoutInput } from './lost-input.ts';
 import { lineKey, parseLine } from './line.ts';
 
 /** Lines that are looked up together. */
@@ -38,7 +39,8 @@ export async function* resultsOf(
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   let chunk: InputLine[] = [];
-  for await (const line of readLines(context.store, batch)) {
+  const lines = batch.problems === null ? readLines(context.store, batch) : linesWithoutInput(batch);
+  for await (const line of lines) {
     chunk.push(line);
     if (chunk.length < LINES_AT_ONCE) continue;
     yield* chunkOf(context, batch, kind, chunk);
@@ -75,7 +77,6 @@ async function readResults(
   for (const { line, response } of await rejectionsOf(database, id, lines)) {
     results.set(line, { kind: 'error', requestId: `${id}_${line + 1}`, response });
   }
-  // A line that was rejected by one attempt and accepted by another has the result of its task.
   for (const row of await database.query<TaskRow>(selectTasks, [[...ids.keys()]])) {
     const index = ids.get(row.id);
     if (index === undefined) continue;
