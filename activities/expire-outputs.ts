@@ -1,10 +1,11 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
- * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions and
- * batches that seem abandoned.
+ * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
+ * (src/batches/retention.ts), and the promotions and batches that seem abandoned.
  */
 import { requestStalledBatches } from '../src/batches/advance.ts';
+import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
@@ -63,7 +64,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const awaited = await eachBatch((limit) => deleteOldResponses(database, limit));
           const pieces = await eachBatch((limit) => deleteOldPieces(database, limit));
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
-          return stored + awaited + pieces + tokens;
+          const batches = await eachBatch((limit) => deleteOldBatches(database, { now, limit }));
+          return stored + awaited + pieces + tokens + batches;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);

@@ -1,6 +1,6 @@
 /**
- * Counts the lines that have ended, in their order: the pointer moves over a line once, in the statement that counts
- * it, so that every line is counted once whatever runs twice.
+ * Counts the lines that have ended: the pointer moves over a line once, in the statement that counts it, so that every
+ * line is counted once whatever runs twice. Those that ended ahead of an earlier one are counted anew each time.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { taskIdForKey } from '../domain/ids.ts';
@@ -21,7 +21,7 @@ const selectLines: Statement = {
 const moveSettled: Statement = {
   name: 'move_settled_lines',
   text: `UPDATE batches SET lines_settled = $2 + $3 + $4, lines_completed = lines_completed + $3,
-                            lines_failed = lines_failed + $4
+                            lines_failed = lines_failed + $4, ahead_completed = $5, ahead_failed = $6
           WHERE id = $1 AND lines_settled = $2`,
 };
 
@@ -32,13 +32,28 @@ export async function settleLines(database: Queryable, installationId: string, b
   const ids = Array.from({ length: linesFed - linesSettled }, (_, offset) =>
     taskIdForKey(installationId, accountId, lineKey(id, linesSettled + offset)),
   );
-  const rows = await database.query<{ status: string | null }>(selectLines, [id, ids, linesSettled]);
-  const hasEnded = ({ status }: { status: string | null }): boolean => status === 'success' || status === 'fail';
+  const rows = await database.query<LineState>(selectLines, [id, ids, linesSettled]);
   const firstOpen = rows.findIndex((row) => !hasEnded(row));
-  const ended = firstOpen < 0 ? rows : rows.slice(0, firstOpen);
-  const completed = ended.filter(({ status }) => status === 'success').length;
-  if (ended.length > 0) {
-    await database.query(moveSettled, [id, linesSettled, completed, ended.length - completed]);
+  const first = countEnded(firstOpen < 0 ? rows : rows.slice(0, firstOpen));
+  const ahead = countEnded(firstOpen < 0 ? [] : rows.slice(firstOpen));
+  const hasMoved = first.completed + first.failed > 0;
+  if (hasMoved || ahead.completed !== batch.aheadCompleted || ahead.failed !== batch.aheadFailed) {
+    const counts = [first.completed, first.failed, ahead.completed, ahead.failed];
+    await database.query(moveSettled, [id, linesSettled, ...counts]);
   }
   return rows.filter((row) => !hasEnded(row)).length;
+}
+
+interface LineState {
+  readonly status: string | null;
+}
+
+function hasEnded({ status }: LineState): boolean {
+  return status === 'success' || status === 'fail';
+}
+
+function countEnded(rows: readonly LineState[]): { readonly completed: number; readonly failed: number } {
+  const ended = rows.filter(hasEnded);
+  const completed = ended.filter(({ status }) => status === 'success').length;
+  return { completed, failed: ended.length - completed };
 }

@@ -17,6 +17,7 @@ export function presentBatch(batch: Batch): WireBatch {
     id: batch.id,
     object: 'batch',
     endpoint: batch.endpoint,
+    ...(batch.model === null ? {} : { model: batch.model }),
     ...(batch.problems === null ? {} : { errors: { object: 'list', data: [...batch.problems] } }),
     input_file_id: batch.inputFileId,
     completion_window: batch.completionWindow,
@@ -29,7 +30,11 @@ export function presentBatch(batch: Batch): WireBatch {
     ...timeOf('finalizing_at', batch.finalizingAt),
     ...timeOf('cancelling_at', batch.cancellingAt),
     ...(ended === undefined ? {} : timeOf(ended, endedAt)),
-    request_counts: { total: batch.linesTotal, completed: batch.linesCompleted, failed: batch.linesFailed },
+    request_counts: {
+      total: batch.linesTotal,
+      completed: batch.linesCompleted + batch.aheadCompleted,
+      failed: batch.linesFailed + batch.aheadFailed,
+    },
     metadata: batch.metadata,
   };
 }

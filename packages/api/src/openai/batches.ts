@@ -76,6 +76,7 @@ export const BatchSchema = Type.Object({
   id: Type.String({ pattern: BATCH_ID }),
   object: Type.Literal('batch'),
   endpoint: Endpoint('As requested.'),
+  model: Type.Optional(Type.String({ description: 'The model that all lines name, once they were read.' })),
   errors: Type.Optional(
     Type.Object(
       { object: Type.Literal('list'), data: Type.Array(BatchProblemSchema) },
