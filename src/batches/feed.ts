@@ -127,7 +127,7 @@ function prepare(endpoint: LineEndpoint, caller: Caller | DarkroomError, batch: 
   if (caller instanceof DarkroomError) return rejected(caller);
   try {
     const task = endpoint.taskOf(caller, body);
-    return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index) } };
+    return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index), isOfBatch: true } };
   } catch (error) {
     if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return rejected(error);
     throw error;

@@ -1,23 +1,43 @@
 /** Batches from their file to their results, with a real Temporal, PostgreSQL, api and worker. */
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { requestStalledBatches } from '../../src/batches/advance.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { packageFile } from '../../src/config/package-root.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { BatchClient, lineOf } from './batch-client.ts';
 
 const TASKS = '/v1/tasks';
+/** The scenes of a built-in model, whose lines of batches have a lower price. */
+const REDUCED = 'test/reduced';
+
+/** @returns the directory with its file. */
+async function writeReducedModel(): Promise<string> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+  const scene = JSON.parse(await readFile(packageFile('models/scene.json'), 'utf8')) as object;
+  const pricing = { unit: 'image', usd: '0.013', batchFactor: '0.4375' };
+  await writeFile(path.join(directory, 'reduced.json'), JSON.stringify({ ...scene, name: REDUCED, pricing }));
+  return directory;
+}
 
 describe('batches', () => {
   let darkroom: Darkroom;
+  let modelsDir: string;
   before(async () => {
-    darkroom = await startDarkroom();
+    modelsDir = await writeReducedModel();
+    darkroom = await startDarkroom({ environment: { MODELS_DIR: modelsDir } });
   });
-  after(() => darkroom?.stop());
+  after(async () => {
+    await darkroom?.stop();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
 
   async function newClient(
     options: Parameters<Darkroom['createAccount']>[0] = {},
@@ -185,6 +205,37 @@ describe('batches', () => {
       ],
     );
     assert.equal(await tasksOf(account), 1);
+  });
+
+  it('holds and captures the price of a line times the factor of its model', async () => {
+    const { account, batches } = await newClient();
+    const request = { model: REDUCED, input: { prompt: 'a lake' } };
+    const ended = await batches.waitForEnd(
+      (
+        await batches.create(
+          TASKS,
+          ['a', 'b'].map((id) => lineOf(TASKS, id, request)),
+        )
+      ).id,
+    );
+    assert.deepEqual(ended.request_counts, { total: 2, completed: 2, failed: 0 }, JSON.stringify(ended));
+    for (const { response } of await batches.results(ended.output_file_id)) {
+      const { billing } = response?.body.data as { billing: object };
+      // 0.013 times 0.4375 is 0.0056875.
+      const [cost, priceFactor] = ['0.005688', '0.4375'];
+      assert.deepEqual(billing, { currency: 'USD', held: cost, captured: cost, released: '0', priceFactor });
+    }
+    const estimate = await account.client.send('POST', '/v1/tasks/estimate', request);
+    assert.equal((estimate.body.data as unknown as { maxCost: string }).maxCost, '0.013');
+    const alone = await account.client.send('POST', TASKS, request);
+    assert.equal(alone.status, 200, JSON.stringify(alone.body));
+    const { taskId } = alone.body.data as unknown as { taskId: string };
+    const { body } = await account.client.send('GET', `/v1/tasks/${taskId}`);
+    const { billing } = body.data as unknown as { billing: { held: string; priceFactor?: string } };
+    assert.deepEqual([billing.held, billing.priceFactor], ['0.013', undefined]);
+    const listed = await account.client.send('GET', `/v1/models/${REDUCED}`);
+    assert.equal((listed.body as unknown as { pricing: { batchFactor?: string } }).pricing.batchFactor, '0.4375');
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 
   it('fails as a whole where a custom_id occurs twice, or there is no line', async () => {

@@ -110,8 +110,8 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
         {
           databaseOf,
           mayClaim,
-          validate: async (of, { body, idempotencyKey }, facts) => ({
-            ...(await validateRequest(of, body, idempotencyKey, facts, undefined)),
+          validate: async (of, { body, idempotencyKey, isOfBatch = false }, facts) => ({
+            ...(await validateRequest(of, body, idempotencyKey, facts, undefined, isOfBatch)),
             waiter: undefined,
           }),
         },
@@ -165,6 +165,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     idempotencyKey: string | undefined,
     { fingerprint: print, unstorable }: BodyFacts,
     large: LargeBody | undefined,
+    isOfBatch = false,
   ): Promise<Omit<NewTask, 'waiter'>> {
     const parsed = parseBody(body);
     if (parsed.violation !== undefined) throw new InvalidTaskError(parsed.violation);
@@ -177,7 +178,9 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
     assertValid(findCallbackViolation(request.callback, dependencies.egressPolicy));
     assertValid(findTimeoutViolation(request.timeoutSeconds, handlingSeconds));
-    const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
+    const { pricing } = model.definition;
+    const priceFactor = isOfBatch ? pricing.batchFactor : undefined;
+    const holdMicroUsd = worstCaseCost(pricing, request.input, priceFactor);
     assertValid(findMaxCostViolation(request.maxCost, holdMicroUsd));
     const media = await validateMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
     assertValid(media.problems[0]);
@@ -198,6 +201,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       queuedSeconds,
       callbackUrl: request.callback?.url,
       holdMicroUsd,
+      priceFactor,
       inputObjects: media.objectKeys,
       spendCapIds: caller.spendCapIds,
     };
