@@ -220,7 +220,8 @@ describe('batches', () => {
     );
     assert.deepEqual(ended.request_counts, { total: 2, completed: 2, failed: 0 }, JSON.stringify(ended));
     for (const { response } of await batches.results(ended.output_file_id)) {
-      const { billing } = response?.body.data as { billing: object };
+      assert.ok(response !== null);
+      const { billing } = response.body.data as { billing: object };
       // 0.013 times 0.4375 is 0.0056875.
       const [cost, priceFactor] = ['0.005688', '0.4375'];
       assert.deepEqual(billing, { currency: 'USD', held: cost, captured: cost, released: '0', priceFactor });
