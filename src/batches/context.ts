@@ -27,7 +27,7 @@ export interface LineTask {
 /** An endpoint whose requests may be the lines of a batch. */
 export interface LineEndpoint {
   /** @throws {DarkroomError} the body is rejected. */
-  taskOf(caller: Caller, body: unknown): LineTask;
+  taskOf(caller: Caller, body: unknown): Promise<LineTask>;
   /** The response for a task that has ended. */
   respond(task: TaskDetail): Promise<LineResponse>;
   /** The response for a line that is rejected. */

@@ -71,7 +71,7 @@ export async function feedLines(context: BatchContext, batch: Batch, open: numbe
   const lines: FedLine[] = [];
   for (const line of await nextLines(context, batch, room)) {
     await context.nextTurn();
-    lines.push(prepare(endpoint, caller, batch, line));
+    lines.push(await prepare(endpoint, caller, batch, line));
   }
   let isAnyFed = false;
   const recording: AlongsideAccepting = {
@@ -116,7 +116,12 @@ async function nextLines({ store }: BatchContext, batch: Batch, room: number): P
   return lines;
 }
 
-function prepare(endpoint: LineEndpoint, caller: Caller | DarkroomError, batch: Batch, line: InputLine): FedLine {
+async function prepare(
+  endpoint: LineEndpoint,
+  caller: Caller | DarkroomError,
+  batch: Batch,
+  line: InputLine,
+): Promise<FedLine> {
   const rejected = (problem: DarkroomError): FedLine => ({
     line,
     task: undefined,
@@ -126,7 +131,7 @@ function prepare(endpoint: LineEndpoint, caller: Caller | DarkroomError, batch: 
   if (problem !== undefined) return rejected(problem);
   if (caller instanceof DarkroomError) return rejected(caller);
   try {
-    const task = endpoint.taskOf(caller, body);
+    const task = await endpoint.taskOf(caller, body);
     return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index), isOfBatch: true } };
   } catch (error) {
     if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return rejected(error);

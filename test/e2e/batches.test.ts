@@ -164,6 +164,34 @@ describe('batches', () => {
       ],
     );
 
+    const edits = '/v1/images/edits';
+    const bytes = await (await fetch(file?.url ?? '')).blob();
+    const fileId = await batches.uploadFile('vision', bytes, 'lake.png');
+    const edit = (id: string, image: object): string =>
+      lineOf(edits, id, { model: 'darkroom/edit', prompt: 'make it brighter', images: [image] });
+    const edited = await batches.waitForEnd(
+      (
+        await batches.create(edits, [
+          edit('url', { image_url: file?.url }),
+          edit('file', { file_id: fileId }),
+          edit('data', { image_url: 'data:image/png;base64,AAAA' }),
+          edit('none', { file_id: 'file-01JZ3V5W8Q4Y7N2K9M6B1C0D3F' }),
+        ])
+      ).id,
+    );
+    assert.deepEqual(edited.request_counts, { total: 4, completed: 2, failed: 2 }, JSON.stringify(edited));
+    assert.deepEqual(
+      (await batches.results(edited.error_file_id)).map(({ custom_id: id, response }) => [
+        id,
+        response?.status_code,
+        response?.body.error?.param,
+      ]),
+      [
+        ['data', 400, 'images.0.image_url'],
+        ['none', 404, 'images.0.file_id'],
+      ],
+    );
+
     const videos = '/v1/videos';
     const clip = { model: 'darkroom/motion', prompt: 'a lake', seconds: '4' };
     const filmed = await batches.waitForEnd(

@@ -5,7 +5,7 @@ import { UnixSeconds } from '../tasks/fields.ts';
 import { FILE_EXPIRY_SECONDS } from './files.ts';
 
 /** What the lines of a batch may be requests of. */
-export const BATCH_ENDPOINTS = ['/v1/tasks', '/v1/images/generations', '/v1/videos'] as const;
+export const BATCH_ENDPOINTS = ['/v1/tasks', '/v1/images/generations', '/v1/images/edits', '/v1/videos'] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
 /** The maximum number of lines of a batch: OpenAI's. */
