@@ -2,7 +2,7 @@
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
- * (src/batches/retention.ts), and the promotions and batches that seem abandoned.
+ * (src/batches/retention.ts), and the promotions, batches and text calls in the background that seem abandoned.
  */
 import { requestStalledBatches } from '../src/batches/advance.ts';
 import { deleteOldBatches } from '../src/batches/retention.ts';
@@ -16,6 +16,7 @@ import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
+import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -65,11 +66,13 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const pieces = await eachBatch((limit) => deleteOldPieces(database, limit));
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
           const batches = await eachBatch((limit) => deleteOldBatches(database, { now, limit }));
-          return stored + awaited + pieces + tokens + batches;
+          const calls = await eachBatch((limit) => deleteEndedCalls(database, limit));
+          return stored + awaited + pieces + tokens + batches + calls;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);
-          return batches + (await requestStalledPromotions(database, now, isolate));
+          const calls = await requestStalledCalls(database, BATCH);
+          return batches + calls + (await requestStalledPromotions(database, now, isolate));
         },
       };
       // A kind that cannot be processed does not keep the others from expiring.

@@ -1,8 +1,10 @@
 /** The entry point of the activities: all of them, made from the context of their process, each wrapped (failures.ts). */
 import type { BatchContext } from '../src/batches/context.ts';
+import type { BackgroundContext } from '../src/text/background/context.ts';
 import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
 import type { Activities, ApiActivities } from '../workflows/contracts.ts';
 import { createAdvanceBatch } from './advance-batch.ts';
+import { createAnswerInBackground } from './answer-in-background.ts';
 import { createArchiveOutputs } from './archive-outputs.ts';
 import { createAwaitGeneration } from './await-generation.ts';
 import { createCancelGeneration } from './cancel-generation.ts';
@@ -49,7 +51,19 @@ export function createActivities(context: ActivityContext): Activities {
   };
 }
 
-/** Those of an api. @param stopping aborted when the process stops. */
-export function createApiActivities(context: BatchContext, stopping: AbortSignal): ApiActivities {
+/** Those of an api that work on batches. @param stopping aborted when the process stops. */
+export function createBatchActivities(
+  context: BatchContext,
+  stopping: AbortSignal,
+): Pick<ApiActivities, 'advanceBatch'> {
   return { advanceBatch: translateFailures('advanceBatch', context.logger, createAdvanceBatch(context, stopping)) };
+}
+
+/** Those of an api that answer text calls. @param stopping aborted when the process stops. */
+export function createBackgroundActivities(
+  context: BackgroundContext,
+  stopping: AbortSignal,
+): Pick<ApiActivities, 'answerInBackground'> {
+  const answer = createAnswerInBackground(context, stopping);
+  return { answerInBackground: translateFailures('answerInBackground', context.logger, answer) };
 }

@@ -101,6 +101,42 @@ CREATE TABLE awaited_responses (
 CREATE INDEX awaited_responses_by_age ON awaited_responses USING btree (created_at);
 CREATE INDEX awaited_responses_by_request ON awaited_responses USING btree (account_id, key_id, fingerprint, created_at);
 
+CREATE TABLE background_calls (
+  id text NOT NULL,
+  account_id text NOT NULL,
+  key_id text NOT NULL,
+  surface text NOT NULL,
+  state text DEFAULT 'queued'::text NOT NULL,
+  attempts integer DEFAULT 0 NOT NULL,
+  lost_attempts integer DEFAULT 0 NOT NULL,
+  is_running boolean DEFAULT false NOT NULL,
+  is_streamed boolean DEFAULT false NOT NULL,
+  spend_cap_ids text[],
+  request json,
+  request_bytes integer DEFAULT 0 NOT NULL,
+  batch_id text,
+  line integer,
+  line_begin bigint,
+  response json,
+  answer json,
+  error json,
+  settlement json,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  started_at timestamp with time zone,
+  touched_at timestamp with time zone DEFAULT now() NOT NULL,
+  ended_at timestamp with time zone,
+  CONSTRAINT background_calls_pkey PRIMARY KEY (id),
+  CONSTRAINT background_calls_check CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['answered'::text, 'failed'::text, 'cancelled'::text])))),
+  CONSTRAINT background_calls_check1 CHECK ((num_nulls(batch_id, line, line_begin) = ANY (ARRAY[0, 3]))),
+  CONSTRAINT background_calls_check2 CHECK ((((batch_id IS NOT NULL) OR (ended_at IS NOT NULL)) = (request IS NULL))),
+  CONSTRAINT background_calls_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'in_progress'::text, 'answered'::text, 'failed'::text, 'cancelled'::text]))),
+  CONSTRAINT background_calls_surface_check CHECK ((surface = ANY (ARRAY['chat'::text, 'responses'::text])))
+) WITH (fillfactor = 80);
+CREATE INDEX background_calls_ended ON background_calls USING btree (ended_at) WHERE ((ended_at IS NOT NULL) AND (batch_id IS NULL));
+CREATE INDEX background_calls_of_account ON background_calls USING btree (account_id) WHERE ((ended_at IS NULL) AND (batch_id IS NULL));
+CREATE UNIQUE INDEX background_calls_of_batch ON background_calls USING btree (batch_id, line) WHERE (batch_id IS NOT NULL);
+CREATE INDEX background_calls_stalled ON background_calls USING btree (touched_at) WHERE (ended_at IS NULL);
+
 CREATE TABLE batch_rejections (
   batch_id text NOT NULL,
   line integer NOT NULL,
@@ -315,7 +351,7 @@ CREATE TABLE outbox (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT outbox_pkey PRIMARY KEY (id),
   CONSTRAINT outbox_kind_task_id_key UNIQUE (kind, subject_id),
-  CONSTRAINT outbox_kind_check CHECK ((kind = ANY (ARRAY['start_task'::text, 'cancel_task'::text, 'stop_generation'::text, 'deliver_callback'::text, 'promote_output'::text, 'wake_task'::text, 'start_batch'::text])))
+  CONSTRAINT outbox_kind_check CHECK ((kind = ANY (ARRAY['start_task'::text, 'cancel_task'::text, 'stop_generation'::text, 'deliver_callback'::text, 'promote_output'::text, 'wake_task'::text, 'start_batch'::text, 'start_background_call'::text])))
 );
 CREATE INDEX outbox_ready ON outbox USING btree (due_at) WHERE is_ready;
 CREATE INDEX outbox_waiting ON outbox USING btree (account_id, id) WHERE (NOT is_ready);

@@ -303,3 +303,18 @@ export function batchOptions(): ActivityOptions {
     summary: 'work on the batch',
   };
 }
+
+/**
+ * Options of an attempt at a text call in the background. The answer has time limits of its own, far below this one;
+ * a call that has to wait, or whose process has died, is tried again until it has ended.
+ */
+export function backgroundOptions(): ActivityOptions {
+  return {
+    taskQueue: queueOf('background'),
+    startToCloseTimeout: '2 hours',
+    scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    retry: RETRY_UNTIL_DEADLINE,
+    summary: 'answer in the background',
+  };
+}

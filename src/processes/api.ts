@@ -19,8 +19,9 @@ import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { startPublishingCaps } from '../upstreams/published-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
+import type { ApiActivityWorker } from './api-activity-worker.ts';
+import { startBackgroundWorker } from './background-worker.ts';
 import { startBatchWorker } from './batch-worker.ts';
-import type { BatchWorker } from './batch-worker.ts';
 import { connectWhenPossible } from './connect-when-possible.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
@@ -67,7 +68,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   // Each text call adds a listener.
   setMaxListeners(0, stopping.signal);
   let launcher: Launcher | undefined;
-  let batches: BatchWorker | undefined;
+  let workers: readonly ApiActivityWorker[] = [];
   let connection: NativeConnection | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
   let renderMetrics: HttpContext['renderMetrics'] = () => foundation.metrics.registry.metrics();
@@ -130,7 +131,10 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       outboxMetrics: foundation.metrics.outbox,
     });
     launcher.wake();
-    batches = startBatchWorker(http, made, installationId);
+    workers = [
+      startBatchWorker(http, made, installationId),
+      startBackgroundWorker(http, text.ledger, made, installationId),
+    ];
     considerRepair = createReadRepair({
       database,
       accountDatabase: foundation.accountDatabase,
@@ -155,7 +159,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       await sleep(config.drainMs);
       connecting.abort();
       http.feed.close();
-      const batchesClosed = batches?.close();
+      const workersClosed = Promise.all(workers.map((worker) => worker.close()));
       const graceMs = config.shutdownGraceMs;
       const grace = setTimeout(
         () => stopping.abort(new TextFailure('interrupted', 'the process stops')),
@@ -163,7 +167,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       );
       await Promise.all([server.close(graceMs), adminServer?.close(graceMs)]);
       clearTimeout(grace);
-      await batchesClosed;
+      await workersClosed;
       await http.bodyThreads.close();
       await text.close();
       await Promise.all([catalogue.close(), caps.close()]);

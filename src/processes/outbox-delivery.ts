@@ -25,6 +25,7 @@ export type DeliveryGateway = Pick<
   | 'startStop'
   | 'startPromotion'
   | 'startBatch'
+  | 'startBackgroundCall'
   | 'wakeTask'
   | 'cancelTask'
 >;
@@ -83,6 +84,9 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         return true;
       case 'start_batch':
         await gateway.startBatch(item.subjectId, item.accountId);
+        return true;
+      case 'start_background_call':
+        await gateway.startBackgroundCall(item.subjectId, item.accountId);
         return true;
       case 'wake_task':
         await gateway.wakeTask(item.subjectId);

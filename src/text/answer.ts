@@ -20,7 +20,7 @@ import type { ParameterNames } from './features.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from './money/price.ts';
 import { createReportedInputs } from './money/reported-inputs.ts';
 import type { InputBound } from './money/reported-inputs.ts';
-import type { TextLedger } from './money/text-ledger.ts';
+import type { NewTextCall, TextLedger } from './money/text-ledger.ts';
 import type { TextRequest } from './request.ts';
 import type { DeltaRecorder } from './responses/delta-cuts.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
@@ -59,6 +59,10 @@ export interface DecodedTextCall {
   readonly isStreamed: boolean;
   /** The response is stored: a client that requests it before it exists waits. */
   readonly isStored: boolean;
+  /** When it was created, if that was before its answer is requested; Unix seconds. */
+  readonly createdAt?: number;
+  /** Where its money is taken; absent: from the ledger. */
+  readonly money?: Pick<TextLedger, 'hold' | 'settle'>;
   readonly encoder: (createdAt: number) => AnswerEncoder;
   /** Receives the whole answer once it exists, before the call is settled; must not throw. */
   readonly onAnswered?: (answer: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -76,9 +80,9 @@ export type TextAnswer = {
   | { readonly kind: 'stream'; readonly frames: AsyncIterable<string> }
 );
 
-/** What was held for a call. */
-interface Held {
-  readonly heldMicroUsd: bigint;
+/** What is to be held for a call. */
+interface Terms {
+  readonly hold: NewTextCall;
   readonly input: InputBound;
 }
 
@@ -94,6 +98,12 @@ export interface TextAnswers {
    *   is charged.
    */
   answer(caller: Caller, decoded: DecodedTextCall, controller: AbortController): Promise<TextAnswer>;
+  /**
+   * Performs the checks of a call that will be answered later.
+   *
+   * @returns what its answer will hold. @throws {InvalidTextRequest} @throws {ForbiddenError}
+   */
+  check(caller: Caller, decoded: Omit<DecodedTextCall, 'problemOf'>): Promise<NewTextCall>;
   /**
    * The number of input tokens of each of some requests of an account.
    *
@@ -116,7 +126,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
   /** Performs every check that comes before the hold. @returns the counted input. */
   const validate = async (
     caller: Caller,
-    { request, model, parameters, nextTurn }: DecodedTextCall,
+    { request, model, parameters, nextTurn }: Omit<DecodedTextCall, 'problemOf'>,
   ): Promise<number> => {
     requireModel(caller, model.name);
     requireFeatures(request, model, parameters);
@@ -136,7 +146,11 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     if (waitSeconds > 0) throw new RateLimitedError(waitSeconds, 'tokens');
   };
 
-  const hold = async (caller: Caller, decoded: DecodedTextCall, inputTokens: number): Promise<Held> => {
+  const termsOf = async (
+    caller: Caller,
+    decoded: Omit<DecodedTextCall, 'problemOf'>,
+    inputTokens: number,
+  ): Promise<Terms> => {
     const { model, request, body } = decoded;
     const room = model.contextTokens - inputTokens;
     const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
@@ -144,33 +158,39 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     await decoded.nextTurn?.();
     const input = await reportedInputs.bound(bounded);
     const bounds = { inputTokens: input.tokens, maxOutputTokens, choices: request.choices };
-    const heldMicroUsd = worstCaseCost(model.pricing, bounds);
-    const floorMicroUsd = actualCost(model.pricing, emptyUsage(inputTokens));
-    await ledger.hold({
+    const hold = {
       id: decoded.id,
       accountId: caller.accountId,
       keyId: caller.keyId,
       model: model.name,
-      heldMicroUsd,
-      floorMicroUsd,
+      heldMicroUsd: worstCaseCost(model.pricing, bounds),
+      floorMicroUsd: actualCost(model.pricing, emptyUsage(inputTokens)),
       inputTokens,
       isStored: decoded.isStored,
       spendCapIds: caller.spendCapIds,
-    });
-    return { heldMicroUsd, input };
+    };
+    return { hold, input };
   };
 
   return {
     tokenBudget,
     countInput: (accountId, requests, limit) => threads.countInput(accountId, requests, limit),
 
+    async check(caller, decoded) {
+      const { hold } = await termsOf(caller, decoded, await validate(caller, decoded));
+      return hold;
+    },
+
     async answer(caller, decoded, controller) {
       const { signal } = controller;
+      const { money = ledger } = decoded;
       const inputTokens = await validate(caller, decoded);
       await takeTokens(caller, inputTokens);
-      const { heldMicroUsd, input } = await hold(caller, decoded, inputTokens);
+      const { hold, input } = await termsOf(caller, decoded, inputTokens);
+      const { heldMicroUsd } = hold;
+      await money.hold(hold);
       const tally = new Tally(inputTokens);
-      const createdAt = Math.floor(now() / 1000);
+      const createdAt = decoded.createdAt ?? Math.floor(now() / 1000);
       const { id, surface, model, request, body, nextTurn, isStreamed, echo, deltas } = decoded;
       const call: TextCall = {
         id,
@@ -193,7 +213,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         const isReported = usage?.isEstimated === false;
         const upstream = tally.answeredBy;
         if (isReported && upstream !== undefined) input.reported(plausibleUsage(usage).inputTokens, upstream);
-        ledger.settle({
+        money.settle({
           id,
           accountId: caller.accountId,
           // The ledger captures the hold at most, and records what a report has beyond it as the operator's cost.

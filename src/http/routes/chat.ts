@@ -3,20 +3,17 @@
  * while the client waits.
  */
 import { newTextCallId } from '../../domain/ids.ts';
-import { checkChatBody, decodeChatRequest } from '../../text/chat/decode-request.ts';
-import { createChatEncoder } from '../../text/chat/encode-answer.ts';
+import { checkChatBody } from '../../text/chat/decode-request.ts';
 import { ChatCompletionSchema } from '@darkroom/api/openai/chat-completion';
 import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
-import { CHAT_PARAMETERS } from '../../text/features.ts';
-import { imagesOfMessages } from '../../text/image-addresses.ts';
-import { withInlinedImages } from '../../text/inline-images.ts';
 import type { HttpContext } from '../app/context.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { prepareImages } from '../text/images.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
+import { decodeChatCall } from '../text/chat-call.ts';
+import { closedSignal } from '../text/closed-signal.ts';
 
 export function chatRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -47,33 +44,13 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
       responseHeaders: TEXT_RESPONSE_HEADERS,
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
+        const { ctx, caller, large } = request;
         const body = checkChatBody(request.body);
         const model = http.catalogue.resolveText(body.model);
-        setDeprecationHeaders(request.ctx, model);
-        await request.large?.nextTurn();
-        const decoded = decodeChatRequest(body, model);
-        const inlined = await prepareImages(http, request, imagesOfMessages(decoded.messages));
-        const id = newTextCallId('chat');
-        return answerTextCall(http, request, {
-          id,
-          surface: 'chat',
-          // Named as the client sent it.
-          parameters: body['max_tokens'] == null ? CHAT_PARAMETERS : { ...CHAT_PARAMETERS, cap: 'max_tokens' },
-          model,
-          request: { ...decoded, messages: withInlinedImages(decoded.messages, inlined) },
-          body,
-          nextTurn: request.large?.nextTurn,
-          isStreamed: body.stream === true,
-          isStored: false,
-          encoder: (created) =>
-            createChatEncoder({
-              id,
-              created,
-              model: model.name,
-              choices: decoded.choices,
-              includesUsage: body.stream_options?.include_usage === true,
-            }),
-        });
+        setDeprecationHeaders(ctx, model);
+        await large?.nextTurn();
+        const call = { id: newTextCallId('chat'), caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res) };
+        return answerTextCall(http, request, await decodeChatCall(http, model, body, call));
       },
     }),
   ];

@@ -2,26 +2,12 @@
  * `POST /v1/responses` and the stored responses (spec §4.4, contract §9). A response is stored after its last byte
  * was sent; a request for it at that moment waits for it.
  */
-import type { ServerResponse } from 'node:http';
 import type { Context, Next } from 'koa';
 import pRetry from 'p-retry';
 import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
-import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import { RESPONSES_PARAMETERS } from '../../text/features.ts';
-import { referencedIds } from '../../text/responses/decode-input.ts';
-import { withInlinedImages } from '../../text/inline-images.ts';
-import type { InlinedImages } from '../../text/inline-images.ts';
-import { imagesOfInput, withInlinedItems } from '../../text/responses/input-images.ts';
-import { checkResponsesBody, decodeResponsesRequest } from '../../text/responses/decode-request.ts';
-import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
-import { DeltaRecorder } from '../../text/responses/delta-cuts.ts';
-import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
-import { fitConversation } from '../../text/responses/fit-conversation.ts';
+import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import { INCLUDABLE } from '../../text/responses/included.ts';
-import { readConversation } from '../../text/responses/read-conversation.ts';
-import { cutsToStore } from '../../text/responses/replay.ts';
-import { selfContainedBody } from '../../text/responses/self-contained.ts';
 import { InputItemsSchema, ResponseSchema } from '@darkroom/api/openai/response';
 import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import {
@@ -34,16 +20,15 @@ import {
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
-import type { CountedRequest } from '../../text/tokens.ts';
-import type { Caller } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../app/context.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { prepareImages } from '../text/images.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
+import { closedSignal } from '../text/closed-signal.ts';
+import { decodeResponseCall } from '../text/response-call.ts';
 import { sendStoredStream } from '../text/stream.ts';
 
 const ResponseQuery = Type.Object(
@@ -136,47 +121,12 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(ctx, model);
         await large?.nextTurn();
-        const { decoded, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
-        const isStreamed = body.stream === true;
-        const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
+        const decoding = { id, caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res) };
+        const { call, toSave } = await decodeResponseCall(http, model, body, decoding);
         return answerTextCall(http, request, {
-          id,
-          surface: 'responses',
-          parameters: RESPONSES_PARAMETERS,
-          model,
-          request: { ...decoded.request, messages: withInlinedImages(decoded.request.messages, inlined) },
-          body: selfContainedBody(body, decoded, withInlinedItems(decoded.items, inlined)),
-          nextTurn: large?.nextTurn,
-          echo: decoded.rendering.echo,
-          isStreamed,
-          isStored: decoded.isStored,
-          ...(deltas === undefined ? {} : { deltas }),
-          encoder: (createdAt) =>
-            createResponseEncoder({
-              ...decoded.rendering,
-              id,
-              createdAt,
-              model: model.name,
-              deltas,
-              isStreamed,
-              now: () => http.now(),
-            }),
-          ...(decoded.isStored
-            ? {
-                onAnswered: (response) =>
-                  store(http, {
-                    id,
-                    accountId: caller.accountId,
-                    previousId: body.previous_response_id ?? undefined,
-                    now: http.now(),
-                    response,
-                    input: decoded.input,
-                    nextTurn: large?.nextTurn,
-                    deltas: deltas === undefined ? undefined : cutsToStore(response, deltas),
-                  }),
-              }
-            : {}),
+          ...call,
+          ...(toSave === undefined ? {} : { onAnswered: (response) => store(http, toSave(response)) }),
         });
       },
     }),
@@ -239,32 +189,6 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         listInputItems(http.database, caller.accountId, params['responseId'] ?? '', { ...query, now: http.now() }),
     }),
   ];
-}
-
-async function decode(
-  http: HttpContext,
-  request: { readonly caller: Caller; readonly ctx: { readonly res: ServerResponse } },
-  body: ResponsesBody,
-  model: TextModelDefinition,
-): Promise<{
-  readonly decoded: DecodedResponsesRequest;
-  readonly inlined: InlinedImages;
-}> {
-  const { accountId } = request.caller;
-  const earlier = await readConversation(http.database, accountId, {
-    previousResponseId: body.previous_response_id ?? undefined,
-    itemIds: referencedIds(body.input),
-    now: http.now(),
-  });
-  const decoded = decodeResponsesRequest(body, model, earlier);
-  // Those of earlier turns as well: what the operator denies may have changed since.
-  const stored = imagesOfInput(earlier.conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
-  const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...stored]);
-  if (decoded.truncation !== 'auto') return { decoded, inlined };
-  const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
-  const count = (requests: readonly CountedRequest[]): Promise<readonly number[]> =>
-    http.textAnswers.countInput(accountId, requests);
-  return { decoded: await fitConversation(decoded, room, count), inlined };
 }
 
 /**

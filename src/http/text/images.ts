@@ -2,7 +2,6 @@
  * Prepares the images of a text request before any upstream is called: their URLs are checked, and where the operator
  * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing.
  */
-import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { checkImageAddresses } from '../../text/image-addresses.ts';
 import type { ImageAddress } from '../../text/image-addresses.ts';
@@ -13,24 +12,21 @@ import type { HttpContext } from '../app/context.ts';
 const NONE: InlinedImages = new Map();
 
 /**
- * @param answer the response; when it ends, the memory of the images is released.
+ * @param until aborted when the images are no longer needed: what is under way ends, and their memory is released.
  * @returns the fetched images, by URL.
  * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image. @throws {ShareExhaustedError}
  */
 export async function prepareImages(
   http: HttpContext,
-  { caller, ctx }: { readonly caller: Caller; readonly ctx: { readonly res: ServerResponse } },
+  { caller, until }: { readonly caller: Caller; readonly until: AbortSignal },
   images: readonly ImageAddress[],
 ): Promise<InlinedImages> {
   if (images.length === 0) return NONE;
   const { accountId } = caller;
-  const gone = new AbortController();
-  ctx.res.once('close', () => gone.abort());
-  if (ctx.res.closed) gone.abort();
-  const options = { accountId, signal: AbortSignal.any([gone.signal, http.stopSignal]) };
+  const options = { accountId, signal: AbortSignal.any([until, http.stopSignal]) };
   await checkImageAddresses(images, http, options);
   if (http.config.textImages !== 'inline') return NONE;
   const allowance = http.bodies.ofAccount(caller);
-  gone.signal.addEventListener('abort', () => allowance.release());
+  until.addEventListener('abort', () => allowance.release());
   return inlineImages(images, http, { ...options, hold: (bytes) => allowance.hold(bytes) });
 }

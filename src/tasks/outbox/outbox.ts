@@ -9,7 +9,7 @@ import { REQUEST_HASH } from '../record/request-hash.ts';
 
 /**
  * What can be sent to Temporal in addition to the start of a task. All of it concerns a task, except the promotion of
- * an output and the start of a batch.
+ * an output, and the starts of a batch and of a text call in the background.
  */
 type OutboxKind =
   | 'cancel_task'
@@ -17,7 +17,11 @@ type OutboxKind =
   | 'stop_generation'
   | 'deliver_callback'
   | 'promote_output'
-  | 'start_batch';
+  | 'start_batch'
+  | 'start_background_call';
+
+/** Those that do not concern a task. */
+type OtherKind = 'promote_output' | 'start_batch' | 'start_background_call';
 
 interface ClaimedRow {
   readonly id: bigint;
@@ -37,8 +41,8 @@ export type OutboxItem = ClaimedRow &
         readonly definitionHash: string;
         readonly requestHash: string | null;
       }
-    | { readonly kind: Exclude<OutboxKind, 'promote_output' | 'start_batch'>; readonly subjectId: TaskId }
-    | { readonly kind: 'promote_output' | 'start_batch'; readonly subjectId: string }
+    | { readonly kind: Exclude<OutboxKind, OtherKind>; readonly subjectId: TaskId }
+    | { readonly kind: OtherKind; readonly subjectId: string }
   );
 
 /**
@@ -239,7 +243,7 @@ const insertRequest: Statement = {
  * Requests work from Temporal, in the transaction that decides it. A row that exists already is due again at once: a
  * claim of it may have been delivered before this decision.
  *
- * @param subjectId the task's id, the output's or the batch's.
+ * @param subjectId the task's id, the output's, the batch's or the text call's.
  */
 export async function requestWork(
   transaction: Queryable,

@@ -11,10 +11,13 @@ import type { NewTextCall, TextSettlement } from './text-call.ts';
 /** The number of calls whose outcome is remembered: more than are settled in the time whose commits can be lost. */
 const MAX_REMEMBERED = 20_000;
 
+/** Calls in the background belong to no process. */
 const selectOpen: Statement = {
   name: 'select_open_text_calls_of_process',
   text: `SELECT id, account_id AS "accountId", floor_micro_usd AS "floorMicroUsd", input_tokens AS "inputTokens"
-           FROM text_calls WHERE process_id = $1 AND settled_at IS NULL`,
+           FROM text_calls c
+          WHERE process_id = $1 AND settled_at IS NULL
+            AND NOT EXISTS (SELECT FROM background_calls b WHERE b.id = c.id)`,
 };
 
 /** The age in milliseconds below which a settlement may not have been committed yet. */

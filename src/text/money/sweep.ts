@@ -15,8 +15,10 @@ const SWEEP_EVERY_MS = 5_000;
 /** Calls in one transaction: an account's row is not locked for long. */
 const MAX_TOGETHER = 200;
 
+/** The calls in the background are settled when they have ended (background/record-outcome.ts). */
 const IS_ORPHANED = `c.settled_at IS NULL AND NOT EXISTS (
-                       SELECT FROM text_processes p WHERE p.id = c.process_id AND p.leased_until > now())`;
+                       SELECT FROM text_processes p WHERE p.id = c.process_id AND p.leased_until > now())
+                     AND NOT EXISTS (SELECT FROM background_calls b WHERE b.id = c.id)`;
 
 const selectAccounts: Statement = {
   name: 'select_accounts_with_orphaned_text_calls',
@@ -78,9 +80,11 @@ export function startTextSweep(dependencies: {
   readonly processId: string;
   /** Settles what this process considered settled (text-ledger.ts). */
   readonly settleReopened: () => Promise<number>;
+  /** Settles calls in the background that have ended, at most as many. @returns how many. */
+  readonly settleEnded: (limit: number) => Promise<number>;
   readonly logger: Logger;
 }): { close(): Promise<void> } {
-  const { database, processId, settleReopened, logger } = dependencies;
+  const { database, processId, settleReopened, settleEnded, logger } = dependencies;
   let sweeping: Promise<void> | undefined;
 
   const sweep = async (): Promise<void> => {
@@ -90,6 +94,8 @@ export function startTextSweep(dependencies: {
       const reopened = await settleReopened();
       if (reopened > 0)
         logger.warn({ calls: reopened }, 'settling text calls again: the database lost their settlements');
+      const ended = await settleEnded(MAX_TOGETHER);
+      if (ended > 0) logger.warn({ calls: ended }, 'settling text calls in the background that dead processes ended');
     } catch (error) {
       logger.warn({ err: error }, 'text call sweep failed; retrying');
     }

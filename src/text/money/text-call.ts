@@ -18,6 +18,11 @@ export interface NewTextCall {
   readonly isStored: boolean;
   /** The caps that the key's spending counts against; none for most keys. */
   readonly spendCapIds: readonly string[];
+  /**
+   * The call is one in the background (src/text/background/): its hold is not this process's, and stays if the process
+   * dies or does not learn whether it was made.
+   */
+  readonly isBackground?: boolean;
 }
 
 /** How a call ended. */

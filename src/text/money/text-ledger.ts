@@ -143,14 +143,19 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
     }
   };
 
-  /** Whether a hold that was sent took effect is unknown: it is undone, and if it arrives later, it has no effect. */
+  /**
+   * Whether a hold that was sent took effect is unknown: it is undone, and if it arrives later, it has no effect. That
+   * of a call in the background is found by its next attempt.
+   */
   const tryLater = (
     accountId: string,
     settlements: ReadonlyMap<string, TextSettlement>,
     holds: ReadonlySet<Hold>,
     error: DatabaseUnavailableError,
   ): void => {
-    const undone = [...holds].map(({ call }) => estimatedSettlement(call, 0n));
+    const undone = [...holds].flatMap(({ call }) =>
+      call.isBackground === true ? [] : [estimatedSettlement(call, 0n)],
+    );
     const all = [...settlements.values(), ...undone];
     if (isClosing) {
       logger.warn({ err: error, accountId, calls: all.length }, 'text calls not settled; another process will');
@@ -168,7 +173,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
   return {
     hold: (call) =>
       new Promise((resolve, reject) => {
-        own.begun(call.id);
+        if (call.isBackground !== true) own.begun(call.id);
         const rejectHold = (error: unknown): void => {
           own.rejected(call.id);
           reject(error);

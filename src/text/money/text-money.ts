@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TextMetrics } from '../../telemetry/metrics-text.ts';
+import { settleEndedCalls } from '../background/record-outcome.ts';
 import { acquireProcessLease } from './process-lease.ts';
 import { startTextSweep } from './sweep.ts';
 import { createTextLedger } from './text-ledger.ts';
@@ -44,6 +45,7 @@ export async function openTextMoney(dependencies: {
     database,
     processId: lease.processId,
     settleReopened: () => ledger.settleReopened(),
+    settleEnded: (limit) => settleEndedCalls(database, ledger, limit),
     logger,
   });
   return {

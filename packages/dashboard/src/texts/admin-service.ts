@@ -90,6 +90,7 @@ export const texts = {
       deliver_callback: 'Deliver a callback',
       promote_output: 'Make an output persistent',
       start_batch: 'Start a batch',
+      start_background_call: 'Start a response in the background',
     } as Readonly<Record<string, string>>,
   },
   upstreams: {

@@ -1,0 +1,96 @@
+/** A request of `POST /v1/responses`, decoded. */
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import type { DecodedBackgroundCall } from '../../text/background/context.ts';
+import { RESPONSES_PARAMETERS } from '../../text/features.ts';
+import { withInlinedImages } from '../../text/inline-images.ts';
+import type { InlinedImages } from '../../text/inline-images.ts';
+import { referencedIds } from '../../text/responses/decode-input.ts';
+import { decodeResponsesRequest } from '../../text/responses/decode-request.ts';
+import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
+import { DeltaRecorder } from '../../text/responses/delta-cuts.ts';
+import { createResponseEncoder } from '../../text/responses/encode-answer.ts';
+import { fitConversation } from '../../text/responses/fit-conversation.ts';
+import { imagesOfInput, withInlinedItems } from '../../text/responses/input-images.ts';
+import { readConversation } from '../../text/responses/read-conversation.ts';
+import { cutsToStore } from '../../text/responses/replay.ts';
+import { selfContainedBody } from '../../text/responses/self-contained.ts';
+import type { CountedRequest } from '../../text/tokens.ts';
+import type { HttpContext } from '../app/context.ts';
+import type { TextCallRequest } from './detached-call.ts';
+import { prepareImages } from './images.ts';
+
+/** @param body as validated. @throws {InvalidTextRequest} @throws {ShareExhaustedError} */
+export async function decodeResponseCall(
+  http: HttpContext,
+  model: TextModelDefinition,
+  body: ResponsesBody,
+  request: TextCallRequest,
+): Promise<DecodedBackgroundCall> {
+  const { id, caller, nextTurn } = request;
+  const { decoded, inlined } = await decode(http, model, body, request);
+  const isStreamed = body.stream === true;
+  const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
+  const call: DecodedBackgroundCall['call'] = {
+    id,
+    surface: 'responses',
+    parameters: RESPONSES_PARAMETERS,
+    model,
+    request: { ...decoded.request, messages: withInlinedImages(decoded.request.messages, inlined) },
+    body: selfContainedBody(body, decoded, withInlinedItems(decoded.items, inlined)),
+    nextTurn,
+    echo: decoded.rendering.echo,
+    isStreamed,
+    isStored: decoded.isStored,
+    ...(deltas === undefined ? {} : { deltas }),
+    encoder: (createdAt) =>
+      createResponseEncoder({
+        ...decoded.rendering,
+        id,
+        createdAt,
+        model: model.name,
+        deltas,
+        isStreamed,
+        now: () => http.now(),
+      }),
+  };
+  if (!decoded.isStored) return { call };
+  return {
+    call,
+    toSave: (response) => ({
+      id,
+      accountId: caller.accountId,
+      previousId: body.previous_response_id ?? undefined,
+      now: http.now(),
+      response,
+      input: decoded.input,
+      nextTurn,
+      deltas: deltas === undefined ? undefined : cutsToStore(response, deltas),
+    }),
+  };
+}
+
+async function decode(
+  http: HttpContext,
+  model: TextModelDefinition,
+  body: ResponsesBody,
+  request: TextCallRequest,
+): Promise<{
+  readonly decoded: DecodedResponsesRequest;
+  readonly inlined: InlinedImages;
+}> {
+  const { accountId } = request.caller;
+  const earlier = await readConversation(http.database, accountId, {
+    previousResponseId: body.previous_response_id ?? undefined,
+    itemIds: referencedIds(body.input),
+    now: http.now(),
+  });
+  const decoded = decodeResponsesRequest(body, model, earlier);
+  // Those of earlier turns as well: what the operator denies may have changed since.
+  const stored = imagesOfInput(earlier.conversation).map(({ url }) => ({ field: 'previous_response_id', url }));
+  const inlined = await prepareImages(http, request, [...imagesOfInput(decoded.input), ...stored]);
+  if (decoded.truncation !== 'auto') return { decoded, inlined };
+  const room = model.contextTokens - (decoded.request.maxOutputTokens ?? model.maxOutputTokens);
+  const count = (requests: readonly CountedRequest[]): Promise<readonly number[]> =>
+    http.textAnswers.countInput(accountId, requests);
+  return { decoded: await fitConversation(decoded, room, count), inlined };
+}

@@ -1,0 +1,177 @@
+/**
+ * What becomes of a text call in the background. Each way out is one conditional statement, so that of an answer, a
+ * failure and a cancel at the same moment exactly one counts. The settlement is recorded with it and then made, so
+ * that a process that is killed in between leaves it to any other.
+ */
+import type { Database, Queryable, Statement } from '../../database/database.ts';
+import type { TextLedger } from '../money/text-ledger.ts';
+import { estimatedSettlement } from '../money/text-call.ts';
+import type { TextSettlement } from '../money/text-call.ts';
+import { saveResponse } from '../responses/stored-responses.ts';
+import type { ResponseToSave } from '../responses/stored-responses.ts';
+import type { BackgroundCall, BackgroundState } from './call-record.ts';
+import { endedResponse } from './ended-response.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The response that a request would have got instead of its answer. */
+export interface CallError {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** How a call ended. */
+export interface CallOutcome {
+  readonly state: Extract<BackgroundState, 'answered' | 'failed'>;
+  /** For a line of a batch. */
+  readonly answer?: Json | undefined;
+  readonly error?: CallError | undefined;
+  readonly settlement: TextSettlement;
+  /** The response to store with it. */
+  readonly response?: ResponseToSave | undefined;
+}
+
+const recordStatement: Statement = {
+  name: 'record_background_outcome',
+  text: `UPDATE background_calls
+            SET state = $3, ended_at = now(), is_running = false, request = NULL, answer = $4::json, error = $5::json,
+                settlement = $6::json
+          WHERE id = $1 AND attempts = $2 AND ended_at IS NULL
+      RETURNING id`,
+};
+
+/**
+ * Records the outcome of an attempt, unless the call has ended or another attempt has begun.
+ *
+ * @param more what else belongs to the transaction.
+ * @returns whether it was recorded: then its settlement is to be made.
+ */
+export async function recordOutcome(
+  database: Database,
+  { id, attempt }: Pick<BackgroundCall, 'id' | 'attempt'>,
+  outcome: CallOutcome,
+  more: (transaction: Queryable) => Promise<void> = () => Promise.resolve(),
+): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    const values = [outcome.answer, outcome.error, settlementJson(outcome.settlement)].map(jsonOrNull);
+    const recorded = await transaction.query(recordStatement, [id, attempt, outcome.state, ...values]);
+    if (recorded.length === 0) return false;
+    if (outcome.response !== undefined) await saveResponse(transaction, outcome.response);
+    await more(transaction);
+    return true;
+  });
+}
+
+const lockOpen: Statement = {
+  name: 'lock_open_background_call',
+  text: `SELECT id, account_id AS "accountId", request, response, is_running AS "isRunning" FROM background_calls
+          WHERE id = $1 AND account_id = $2 AND ended_at IS NULL FOR NO KEY UPDATE`,
+};
+const cancelStatement: Statement = {
+  name: 'cancel_background_call',
+  text: `UPDATE background_calls SET state = 'cancelled', ended_at = now(), request = NULL, settlement = $2::json
+          WHERE id = $1`,
+};
+
+type OpenCall = Pick<BackgroundCall, 'id' | 'accountId' | 'request' | 'response'> & { readonly isRunning: boolean };
+
+/**
+ * Cancels a response that has not ended. An attempt that is running notices it within a second, and settles what was
+ * seen by then; without one nothing is paid.
+ *
+ * @param now milliseconds since 1970. @param more what else belongs to the transaction.
+ * @returns whether it was open.
+ */
+export async function cancelCall(
+  { database, ledger }: { readonly database: Database; readonly ledger: Pick<TextLedger, 'settle'> },
+  { id, accountId }: Pick<BackgroundCall, 'id' | 'accountId'>,
+  now: number,
+  more: (transaction: Queryable, response: Json) => Promise<void>,
+): Promise<boolean> {
+  const nothing = estimatedSettlement({ id, accountId, inputTokens: 0 }, 0n);
+  const call = await database.transaction(async (transaction) => {
+    const [open] = await transaction.query<OpenCall>(lockOpen, [id, accountId]);
+    if (open === undefined) return undefined;
+    await transaction.query(cancelStatement, [id, jsonOrNull(open.isRunning ? undefined : settlementJson(nothing))]);
+    const saved = endedResponse(open, { status: 'cancelled' }, now);
+    await saveResponse(transaction, saved);
+    await more(transaction, saved.response);
+    return open;
+  });
+  if (call?.isRunning === false) ledger.settle(nothing);
+  return call !== undefined;
+}
+
+const settleCancelled: Statement = {
+  name: 'settle_cancelled_background_call',
+  text: `UPDATE background_calls SET settlement = $3::json, is_running = false
+          WHERE id = $1 AND attempts = $2 AND state = 'cancelled' AND settlement IS NULL
+      RETURNING id`,
+};
+
+/** Records what was seen of a call that was cancelled while an attempt ran. @returns whether it is to be settled so. */
+export async function recordSeen(
+  database: Queryable,
+  { id, attempt }: Pick<BackgroundCall, 'id' | 'attempt'>,
+  settlement: TextSettlement,
+): Promise<boolean> {
+  const rows = await database.query(settleCancelled, [id, attempt, JSON.stringify(settlementJson(settlement))]);
+  return rows.length > 0;
+}
+
+/**
+ * Calls that have ended and whose hold is open: their process has died before it settled them, or the database has lost
+ * the settlement. A cancelled one of which nothing was reported pays its input, like every call whose process died.
+ */
+const selectUnsettled: Statement = {
+  name: 'select_unsettled_background_calls',
+  text: `SELECT b.id, b.account_id AS "accountId", b.settlement, t.floor_micro_usd AS "floorMicroUsd",
+                t.input_tokens AS "inputTokens"
+           FROM text_calls t JOIN background_calls b ON b.id = t.id
+          WHERE t.settled_at IS NULL
+            AND b.ended_at < now() - CASE WHEN b.settlement IS NULL THEN interval '1 minute' ELSE interval '10 seconds' END
+          LIMIT $1`,
+};
+
+interface UnsettledRow {
+  readonly id: string;
+  readonly accountId: string;
+  readonly settlement: SettlementJson | null;
+  readonly floorMicroUsd: bigint;
+  readonly inputTokens: number;
+}
+
+/** Settles at most `limit` calls that have ended and are not settled. @returns how many. */
+export async function settleEndedCalls(
+  database: Queryable,
+  ledger: Pick<TextLedger, 'settle'>,
+  limit: number,
+): Promise<number> {
+  const rows = await database.query<UnsettledRow>(selectUnsettled, [limit]);
+  for (const { settlement, ...call } of rows) {
+    ledger.settle(settlement === null ? estimatedSettlement(call, call.floorMicroUsd) : settlementOf(call, settlement));
+  }
+  return rows.length;
+}
+
+/** A settlement as it is stored. */
+interface SettlementJson {
+  readonly capturedMicroUsd: string;
+  readonly usage: TextSettlement['usage'];
+  readonly upstream: string | null;
+}
+
+function settlementJson({ capturedMicroUsd, usage, upstream }: TextSettlement): SettlementJson {
+  return { capturedMicroUsd: String(capturedMicroUsd), usage, upstream: upstream ?? null };
+}
+
+function settlementOf(
+  { id, accountId }: Pick<TextSettlement, 'id' | 'accountId'>,
+  { capturedMicroUsd, usage, upstream }: SettlementJson,
+): TextSettlement {
+  return { id, accountId, capturedMicroUsd: BigInt(capturedMicroUsd), usage, upstream: upstream ?? undefined };
+}
+
+function jsonOrNull(value: object | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}

@@ -1,0 +1,256 @@
+/**
+ * One attempt at a text call in the background (docs/decisions/0049). What it does can be repeated at any time: the
+ * hold belongs to the call, only the last attempt records an outcome, and only what was recorded is settled.
+ */
+import pRetry from 'p-retry';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { DatabaseUnavailableError } from '../../database/database.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
+import { accessEnded } from '../answer.ts';
+import { errorBody } from '../error-body.ts';
+import { estimatedSettlement } from '../money/text-call.ts';
+import { responseError } from '../responses/failure.ts';
+import { TextFailure } from '../text-failure.ts';
+import { createCallMoney } from './call-money.ts';
+import type { CallMoney } from './call-money.ts';
+import { beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
+import type { BackgroundCall } from './call-record.ts';
+import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
+import { endedResponse } from './ended-response.ts';
+import { recordOutcome, recordSeen } from './record-outcome.ts';
+import type { CallOutcome } from './record-outcome.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Attempts whose processes may die before the call fails: it may be the call that kills them. */
+const MAX_LOST_ATTEMPTS = 5;
+/** How long a call that cannot begin is tried again. */
+const WAITS_HOURS = 24;
+/** How long a call waits for an upstream that is rate limited, with its money held. */
+const WAITS_FOR_UPSTREAM_MINUTES = 10;
+/** Between two attempts of a call that has to wait: some seconds, so that many of them do not come at once. */
+const WAIT_MS = { least: 2_000, spread: 6_000 } as const;
+/** An answer is paid for: its record is retried while the database is unavailable, in milliseconds. */
+const RECORD_RETRY = { retries: 30, minTimeout: 200, factor: 2, maxTimeout: 10_000 } as const;
+
+/** `wait`: it cannot be answered at this moment. */
+export type AttemptResult = { readonly kind: 'ended' } | { readonly kind: 'wait'; readonly ms: number };
+
+const ENDED: AttemptResult = { kind: 'ended' };
+
+/** What an attempt has come to, before it is recorded. */
+type Finding =
+  | { readonly kind: 'answered'; readonly answer: Json }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** It was stopped: the call was cancelled, or another attempt has begun. */
+  | { readonly kind: 'stopped' };
+
+/**
+ * Runs a call until it has ended, has to wait, or is left to another attempt.
+ *
+ * @param signal aborted when this process stops or the attempt is no longer awaited.
+ * @throws {Error} it is left to another attempt.
+ */
+export async function runBackgroundCall(
+  context: BackgroundContext,
+  id: string,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const { database } = context;
+  const hasRoom = await hasRoomFor(database, id);
+  if (hasRoom === undefined) return ENDED;
+  if (!hasRoom) return waitAWhile();
+  const call = await beginAttempt(database, id);
+  if (call === undefined) return ENDED;
+  const money = createCallMoney(context);
+  if (call.lostAttempts > MAX_LOST_ATTEMPTS) {
+    context.logger.error({ call: id, attempts: call.attempt }, 'text call in the background given up');
+    return record(context, { call, money }, { kind: 'failed', error: new TextFailure('interrupted', 'given up') });
+  }
+  return new Attempt(context, call, money).run(signal);
+}
+
+class Attempt {
+  readonly #context: BackgroundContext;
+  readonly #call: BackgroundCall;
+  readonly #money: CallMoney;
+  readonly #controller = new AbortController();
+  #decoded: DecodedBackgroundCall | undefined;
+
+  constructor(context: BackgroundContext, call: BackgroundCall, money: CallMoney) {
+    this.#context = context;
+    this.#call = call;
+    this.#money = money;
+  }
+
+  async run(signal: AbortSignal): Promise<AttemptResult> {
+    const onStop = (): void => this.#controller.abort(new TextFailure('interrupted', 'the process stops'));
+    signal.addEventListener('abort', onStop, { once: true });
+    if (signal.aborted) onStop();
+    const unwatch = this.#context.watch.add(this.#call, () => this.#controller.abort());
+    const until = new AbortController();
+    let unregister = (): void => {};
+    try {
+      const finding = await this.#find(until.signal, (caller) => {
+        unregister = this.#context.openResponses.register(caller, (reason) => this.#controller.abort(reason));
+      });
+      return await this.#conclude(finding, signal);
+    } finally {
+      unregister();
+      until.abort();
+      unwatch();
+      signal.removeEventListener('abort', onStop);
+    }
+  }
+
+  /** Never throws. */
+  async #find(until: AbortSignal, onCaller: (caller: Caller) => void): Promise<Finding> {
+    const context = this.#context;
+    const call = this.#call;
+    try {
+      const keyCaller = await context.authenticator.callerOfKey(call.keyId);
+      const caller = call.spendCapIds === null ? keyCaller : { ...keyCaller, spendCapIds: call.spendCapIds };
+      onCaller(caller);
+      const body = await context.readBody(call);
+      this.#decoded = await context.decode(call, { caller, body, until });
+      return await this.#answer(caller, this.#decoded);
+    } catch (error) {
+      return this.#findingOf(error);
+    }
+  }
+
+  async #answer(caller: Caller, { call }: DecodedBackgroundCall): Promise<Finding> {
+    let failure: { readonly error: unknown } | undefined;
+    let whole: Json | undefined;
+    const { signal } = this.#controller;
+    const answer = await this.#context.textAnswers.answer(
+      caller,
+      {
+        ...call,
+        createdAt: Math.floor(this.#call.createdAt),
+        money: this.#money,
+        onAnswered: (response) => {
+          whole = response;
+          return Promise.resolve();
+        },
+        problemOf: (error) => {
+          failure = { error };
+          return this.#context.problemOf(error);
+        },
+      },
+      this.#controller,
+    );
+    try {
+      if (answer.kind === 'body') return { kind: 'answered', answer: answer.body };
+      for await (const _ of answer.frames) signal.throwIfAborted();
+    } finally {
+      await answer.close();
+    }
+    if (whole !== undefined) return { kind: 'answered', answer: whole };
+    return this.#findingOf(failure?.error);
+  }
+
+  #findingOf(error: unknown): Finding {
+    const { signal } = this.#controller;
+    const ended = accessEnded(signal);
+    if (ended !== undefined) return { kind: 'failed', error: ended };
+    return signal.aborted && !(signal.reason instanceof TextFailure) ? { kind: 'stopped' } : { kind: 'failed', error };
+  }
+
+  async #conclude(finding: Finding, signal: AbortSignal): Promise<AttemptResult> {
+    const { database, ledger } = this.#context;
+    if (finding.kind === 'stopped') {
+      const settlement = this.#money.settlement();
+      if (settlement !== undefined && (await recordSeen(database, this.#call, settlement))) ledger.settle(settlement);
+      return ENDED;
+    }
+    if (finding.kind === 'failed') {
+      const { error } = finding;
+      if (signal.aborted) {
+        await releaseAttempt(database, this.#call, false);
+        signal.throwIfAborted();
+      }
+      if (isToBeRepeated(error)) {
+        // A fault of ours counts as a lost attempt.
+        if (error instanceof DatabaseUnavailableError)
+          await releaseAttempt(database, this.#call, false).catch(() => {});
+        throw error;
+      }
+      const waitMs = this.#waitFor(error);
+      if (waitMs !== undefined) {
+        await releaseAttempt(database, this.#call, this.#money.settlement() === undefined);
+        return { kind: 'wait', ms: waitMs };
+      }
+    }
+    const concluded = { call: this.#call, money: this.#money, decoded: this.#decoded };
+    return record(this.#context, concluded, finding);
+  }
+
+  /** @returns how long to wait before another attempt; undefined: the call has failed. */
+  #waitFor(error: unknown): number | undefined {
+    if (!(error instanceof DarkroomError)) return undefined;
+    const nowSeconds = this.#context.now() / 1000;
+    const isOfUpstream = error instanceof TextFailure && error.reason === 'upstream_rate_limited';
+    const isOfAccount = error.kind === 'rate_limited' || error instanceof ShareExhaustedError;
+    if (!isOfUpstream && !isOfAccount) return undefined;
+    const endsAt = isOfUpstream
+      ? this.#call.startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60
+      : this.#call.createdAt + WAITS_HOURS * 3_600;
+    if (nowSeconds >= endsAt) return undefined;
+    return Math.max((error.retryAfterSeconds ?? 0) * 1_000, waitAWhile().ms);
+  }
+}
+
+function waitAWhile(): Extract<AttemptResult, { kind: 'wait' }> {
+  return { kind: 'wait', ms: Math.round(WAIT_MS.least + Math.random() * WAIT_MS.spread) };
+}
+
+/** What says nothing about the call: the database is unavailable, or there is a fault of ours. */
+function isToBeRepeated(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || !(error instanceof DarkroomError);
+}
+
+interface Concluded {
+  readonly call: BackgroundCall;
+  readonly money: CallMoney;
+  readonly decoded?: DecodedBackgroundCall | undefined;
+}
+
+async function record(
+  context: BackgroundContext,
+  { call, money, decoded }: Concluded,
+  finding: Exclude<Finding, { kind: 'stopped' }>,
+): Promise<AttemptResult> {
+  const { database, ledger } = context;
+  const nothing = estimatedSettlement({ id: call.id, accountId: call.accountId, inputTokens: 0 }, 0n);
+  const settlement = money.settlement() ?? nothing;
+  const outcome = outcomeOf(context, { call, decoded, settlement }, finding);
+  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome), {
+    ...RECORD_RETRY,
+    shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
+  });
+  if (isRecorded) ledger.settle(settlement);
+  return ENDED;
+}
+
+function outcomeOf(
+  context: BackgroundContext,
+  { call, decoded, settlement }: Pick<Concluded, 'call' | 'decoded'> & Pick<CallOutcome, 'settlement'>,
+  finding: Exclude<Finding, { kind: 'stopped' }>,
+): CallOutcome {
+  const isLine = call.batchId !== null;
+  if (finding.kind === 'answered') {
+    const { answer } = finding;
+    const response = decoded?.toSave?.(answer);
+    return { state: 'answered', settlement, response, ...(isLine ? { answer } : {}) };
+  }
+  const problem = context.problemOf(finding.error);
+  const changes = { status: 'failed', error: responseError(problem) } as const;
+  return {
+    state: 'failed',
+    settlement,
+    error: { status: problem.status, body: errorBody(problem) },
+    response: isLine ? undefined : endedResponse(call, changes, context.now()),
+  };
+}

@@ -1,0 +1,104 @@
+/** Text calls in the background without Temporal: a test makes each attempt itself. */
+import { createBackgroundContext } from '../../src/http/text/background-context.ts';
+import { newTextCallId } from '../../src/domain/ids.ts';
+import { insertBackgroundCall } from '../../src/text/background/call-record.ts';
+import type { BackgroundContext } from '../../src/text/background/context.ts';
+import { runBackgroundCall } from '../../src/text/background/run.ts';
+import type { AttemptResult } from '../../src/text/background/run.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface BackgroundRow {
+  readonly id: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly lost: number;
+  readonly isRunning: boolean;
+  readonly request: Json | null;
+  readonly answer: Json | null;
+  readonly error: { readonly status: number; readonly body: Json } | null;
+}
+
+/** A call in the ledger. */
+export interface HeldRow {
+  readonly held: bigint;
+  readonly captured: bigint | null;
+  readonly output: number | null;
+}
+
+export class BackgroundRoom {
+  readonly context: BackgroundContext;
+  readonly #served: ServedApp;
+
+  constructor(served: ServedApp) {
+    this.#served = served;
+    this.context = createBackgroundContext(served.http, served.text.ledger);
+  }
+
+  /** Accepts a response as the endpoint does. */
+  async accept(account: ServedAccount, request: Json): Promise<string> {
+    const id = newTextCallId('responses');
+    const key = await account.newKey();
+    const response = { id, object: 'response', status: 'queued', previous_response_id: null };
+    await this.#served.room.database.transaction((transaction) =>
+      insertBackgroundCall(transaction, {
+        id,
+        accountId: account.id,
+        keyId: key.id,
+        surface: 'responses',
+        isStreamed: request['stream'] === true,
+        spendCapIds: [],
+        request,
+        response,
+      }),
+    );
+    return id;
+  }
+
+  attempt(id: string, signal: AbortSignal = new AbortController().signal): Promise<AttemptResult> {
+    return runBackgroundCall(this.context, id, signal);
+  }
+
+  async row(id: string): Promise<BackgroundRow | undefined> {
+    const [row] = await this.#served.room.rows<BackgroundRow>(
+      `SELECT id, state, attempts, lost_attempts AS lost, is_running AS "isRunning", request, answer, error
+         FROM background_calls WHERE id = $1`,
+      id,
+    );
+    return row;
+  }
+
+  /** All that was ever held for a call. */
+  async held(id: string): Promise<readonly HeldRow[]> {
+    return this.#served.room.rows<HeldRow>(
+      `SELECT held_micro_usd AS held, captured_micro_usd AS captured, output_tokens AS output
+         FROM text_calls WHERE id = $1 AND process_id IS NOT NULL`,
+      id,
+    );
+  }
+
+  /** The entries of a call in the ledger, in their order. */
+  async entries(id: string): Promise<readonly string[]> {
+    const rows = await this.#served.room.rows<{ kind: string }>(
+      'SELECT kind FROM ledger_entries WHERE reference = $1 ORDER BY id',
+      id,
+    );
+    return rows.map(({ kind }) => kind);
+  }
+
+  async waitForHold(id: string): Promise<void> {
+    await waitFor('the call is held', async () => (await this.held(id)).length === 1);
+  }
+
+  async settled(id: string): Promise<HeldRow> {
+    let row: HeldRow | undefined;
+    await waitFor('the call is settled', async () => {
+      [row] = await this.held(id);
+      return row !== undefined && row.captured !== null;
+    });
+    if (row === undefined) throw new Error('the call was never held');
+    return row;
+  }
+}
