@@ -16,6 +16,7 @@ import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
+import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
 import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
@@ -67,7 +68,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
           const batches = await eachBatch((limit) => deleteOldBatches(database, { now, limit }));
           const calls = await eachBatch((limit) => deleteEndedCalls(database, limit));
-          return stored + awaited + pieces + tokens + batches + calls;
+          const lines = await eachBatch((limit) => deleteLeftBatchCalls(database, limit));
+          return stored + awaited + pieces + tokens + batches + calls + lines;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../database/database.ts';
+import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
 import { readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
@@ -74,14 +75,14 @@ async function step(context: BatchContext, batch: Batch, signal: AbortSignal): P
 }
 
 async function progress(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
-  const { database, clock, installationId } = context;
+  const { database, clock } = context;
   if (batch.linesSettled === batch.linesTotal) {
     await database.query(markFinalizing, [batch.id]);
     return true;
   }
   const isFed = batch.linesFed === batch.linesTotal;
   if (!isFed && (await clock.read()) >= batch.expiresAt * 1000) return drain(context, batch, 'expired', signal);
-  const open = await settleLines(database, installationId, batch);
+  const open = await settleLines(context, batch);
   // Counted first: the row that was read is that of before.
   const current = await readBatch(database, batch.id);
   const hasSettled = current.linesSettled > batch.linesSettled;
@@ -112,7 +113,8 @@ function finish(context: BatchContext, batch: Batch, status: BatchEnd, signal: A
 /** Nothing more is fed: what is in progress ends, and then the batch. */
 async function drain(context: BatchContext, batch: Batch, status: BatchEnd, signal: AbortSignal): Promise<boolean> {
   if (batch.linesSettled < batch.linesFed) {
-    await settleLines(context.database, context.installationId, batch);
+    if (context.endpoints[batch.endpoint].kind === 'text') await cancelWaitingBatchCalls(context.database, batch.id);
+    await settleLines(context, batch);
     const { linesSettled } = await readBatch(context.database, batch.id);
     return linesSettled > batch.linesSettled;
   }

@@ -40,6 +40,11 @@ export interface Batch {
   /** Lines that have ended before one that was fed earlier. */
   readonly aheadCompleted: number;
   readonly aheadFailed: number;
+  /** The tokens of the settled lines that a text model has answered. */
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
   readonly outputFileId: string | null;
   readonly errorFileId: string | null;
   readonly createdAt: number;
@@ -83,7 +88,9 @@ const COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", endpoint, com
   metadata, model, input_file_id AS "inputFileId", input_object_key AS "inputObjectKey", input_bytes::float8 AS "inputBytes",
   output_kept_seconds AS "outputKeptSeconds", status, problems, lines_total AS "linesTotal", lines_fed AS "linesFed",
   fed_bytes::float8 AS "fedBytes", lines_settled AS "linesSettled", lines_completed AS "linesCompleted",
-  lines_failed AS "linesFailed", ahead_completed AS "aheadCompleted", ahead_failed AS "aheadFailed", output_file_id AS "outputFileId", error_file_id AS "errorFileId",
+  lines_failed AS "linesFailed", ahead_completed AS "aheadCompleted", ahead_failed AS "aheadFailed",
+  input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
+  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", output_file_id AS "outputFileId", error_file_id AS "errorFileId",
   ${seconds('created_at', 'createdAt')}, ${seconds('expires_at', 'expiresAt')},
   ${seconds('in_progress_at', 'inProgressAt')}, ${seconds('finalizing_at', 'finalizingAt')},
   ${seconds('cancelling_at', 'cancellingAt')}, ${seconds('ended_at', 'endedAt')}`;

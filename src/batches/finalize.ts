@@ -5,6 +5,7 @@ import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
 import { purposedId } from '../objects/openai-files.ts';
+import { deleteCallsOfBatch } from '../text/background/call-record.ts';
 import { insertFile, uploadKey } from '../objects/uploads.ts';
 import type { NewUpload } from '../objects/uploads.ts';
 import type { Batch } from './batch-record.ts';
@@ -48,6 +49,7 @@ export async function finalizeBatch(
       const expiresAt = Math.floor(createdAt) + batch.outputKeptSeconds;
       for (const file of files) await insertFile(transaction, file, { createdAt, expiresAt });
       await transaction.query(dropRejections, [batch.id]);
+      await deleteCallsOfBatch(transaction, batch.id);
       return true;
     });
     if (!isEnded) await discard(context, files);

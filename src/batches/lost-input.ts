@@ -36,5 +36,5 @@ export async function markInputLost(database: Queryable, { id }: Batch): Promise
 
 /** The lines that were fed, without what they said. */
 export function* linesWithoutInput({ linesFed }: Pick<Batch, 'linesFed'>): Generator<InputLine> {
-  for (let index = 0; index < linesFed; index++) yield { index, bytes: undefined, endByte: 0 };
+  for (let index = 0; index < linesFed; index++) yield { index, bytes: undefined, beginByte: 0, endByte: 0 };
 }

@@ -1,4 +1,5 @@
 /** A batch in the form of OpenAI's API (contract §10). */
+import { isTextBatchEndpoint } from '@darkroom/api/openai/batches';
 import type { WireBatch } from '@darkroom/api/openai/batches';
 import type { Batch } from '../batches/batch-record.ts';
 
@@ -35,7 +36,23 @@ export function presentBatch(batch: Batch): WireBatch {
       completed: batch.linesCompleted + batch.aheadCompleted,
       failed: batch.linesFailed + batch.aheadFailed,
     },
+    ...(isTextBatchEndpoint(batch.endpoint) ? { usage: usageOf(batch) } : {}),
     metadata: batch.metadata,
+  };
+}
+
+function usageOf({
+  inputTokens,
+  cachedInputTokens,
+  outputTokens,
+  reasoningTokens,
+}: Batch): NonNullable<WireBatch['usage']> {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedInputTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: inputTokens + outputTokens,
   };
 }
 

@@ -36,8 +36,7 @@ async function wireOf({ id }: Batch): Promise<WireBatch> {
 
 describe('request_counts', () => {
   const settle = async (batch: Batch): Promise<number> => {
-    const { database, installationId } = lab.context;
-    return settleLines(database, installationId, await lab.read(batch));
+    return settleLines(lab.context, await lab.read(batch));
   };
   const succeed = async (batch: Batch, line: number): Promise<void> => {
     const id = taskIdForKey(lab.context.installationId, batch.accountId, lineKey(batch.id, line));

@@ -211,6 +211,49 @@ describe('batches', () => {
     assert.equal(content.headers.get('content-type'), 'video/mp4');
   });
 
+  it('answers lines of text models, for which responses are stored as usual', async () => {
+    const { account, batches } = await newClient();
+    const model = 'darkroom/conformance-text';
+    const chat = '/v1/chat/completions';
+    const asked = (id: string, more: object = {}): string =>
+      lineOf(chat, id, { model, messages: [{ role: 'user', content: 'What is 17 * 3?' }], ...more });
+    const answered = await batches.waitForEnd(
+      (await batches.create(chat, [asked('a'), asked('b'), asked('stream', { stream: true })])).id,
+    );
+    assert.deepEqual(answered.request_counts, { total: 3, completed: 2, failed: 1 }, JSON.stringify(answered));
+    assert.equal(answered.model, model);
+    assert.ok((answered.usage?.output_tokens ?? 0) > 0);
+    const completions = await batches.results(answered.output_file_id);
+    assert.deepEqual(
+      completions.map(({ custom_id: id, response }) => [id, response?.status_code]),
+      [
+        ['a', 200],
+        ['b', 200],
+      ],
+    );
+    assert.match(JSON.stringify(completions[0]?.response?.body), /51/);
+
+    const responses = '/v1/responses';
+    const made = await batches.waitForEnd(
+      (await batches.create(responses, [lineOf(responses, 'a', { model, input: 'What is 17 * 3?' })])).id,
+    );
+    const [result] = await batches.results(made.output_file_id);
+    assert.equal(result?.response?.body.status, 'completed', JSON.stringify(made));
+    const stored = await account.client.send('GET', `/v1/responses/${result.response.request_id}`);
+    assert.deepEqual(stored.body, result.response.body);
+    await waitFor('all is settled', async () => {
+      const [row] = await darkroom.testDatabase.database.query<{ held: bigint }>(
+        {
+          name: 'held_of_account',
+          text: 'SELECT held_micro_usd AS held FROM account_counters WHERE account_id = $1',
+        },
+        [account.id],
+      );
+      return row?.held === 0n;
+    });
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
+  });
+
   it('answers lines without balance with 402, and charges the others', async () => {
     // One image costs less than this, and two cost more.
     const one = await priceOf('darkroom/scene');

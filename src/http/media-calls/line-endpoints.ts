@@ -2,7 +2,7 @@
 import { failure, success } from '@darkroom/api/tasks/envelope';
 import type { BatchEndpoint } from '@darkroom/api/openai/batches';
 import { ImageGenerationRequestSchema } from '@darkroom/api/openai/images';
-import type { LineEndpoint, LineResponse } from '../../batches/context.ts';
+import type { LineEndpoint, LineResponse, TaskEndpoint } from '../../batches/context.ts';
 import { inputOf } from '../../catalogue/openai-input.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
@@ -12,16 +12,16 @@ import { presentTask } from '../../presenters/task.ts';
 import { compileParse } from '../../schema/schema-validation.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
-import { errorBody } from '../../text/error-body.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, openAiCodeOf, problemOf, violated } from '../app/errors.ts';
-import { textProblemOf } from '../text/problem.ts';
+import { textLines } from '../text/text-lines.ts';
 import { inFieldsOf } from './call.ts';
 import { imageValueOf, readEditJson } from './edit-request.ts';
 import { failureKind, failureOf } from './failure.ts';
 import type { FieldNames } from './failure.ts';
 import { imagesOf } from './images.ts';
 import type { ImageResponseFields } from './images.ts';
+import { rejected } from './line-rejection.ts';
 import { readVideoJson } from './video-request.ts';
 import { presentOneVideo } from './videos.ts';
 
@@ -33,11 +33,14 @@ export function createLineEndpoints(http: HttpContext): Readonly<Record<BatchEnd
     '/v1/images/generations': imageLines(http),
     '/v1/images/edits': editLines(http),
     '/v1/videos': videoLines(http),
+    '/v1/chat/completions': textLines(http, 'chat'),
+    '/v1/responses': textLines(http, 'responses'),
   };
 }
 
-function taskLines(http: HttpContext): LineEndpoint {
+function taskLines(http: HttpContext): TaskEndpoint {
   return {
+    kind: 'task',
     taskOf: (_, body) => Promise.resolve({ body: isRecord(body) ? body : {}, translate: (error) => error }),
     respond(task) {
       const wire = presentTask(task, http.urlSigner, http.now());
@@ -53,8 +56,9 @@ function taskLines(http: HttpContext): LineEndpoint {
   };
 }
 
-function imageLines(http: HttpContext): LineEndpoint {
+function imageLines(http: HttpContext): TaskEndpoint {
   return {
+    kind: 'task',
     async taskOf(_, body) {
       const fields = parsed(parseImage, body);
       requireUrls(fields);
@@ -65,8 +69,9 @@ function imageLines(http: HttpContext): LineEndpoint {
   };
 }
 
-function editLines(http: HttpContext): LineEndpoint {
+function editLines(http: HttpContext): TaskEndpoint {
   return {
+    kind: 'task',
     async taskOf(caller, body) {
       const read = await readEditJson(http, { caller }, undefined, body);
       requireUrls(read.fields);
@@ -100,8 +105,9 @@ function metadataOf({ user }: { readonly user?: string | null }) {
   return user ? { metadata: { user } } : {};
 }
 
-function videoLines(http: HttpContext): LineEndpoint {
+function videoLines(http: HttpContext): TaskEndpoint {
   return {
+    kind: 'task',
     async taskOf(caller, body) {
       const { fields, image } = await readVideoJson(http, { caller }, undefined, body);
       return mediaTask(http, 'videos', { ...fields, input_reference: image?.url }, {});
@@ -146,9 +152,4 @@ function unsupported(field: string, problem: string) {
 
 async function failed(http: HttpContext, task: TaskDetail, endpoint: MediaEndpointName) {
   return failureOf(task, { endpoint, model: { definition: await http.definitions.read(task.definitionHash) } });
-}
-
-function rejected(error: DarkroomError): LineResponse {
-  const problem = problemOf(error);
-  return { status: factsOf(problem.kind).status, body: errorBody(textProblemOf(problem)) };
 }
