@@ -18,6 +18,8 @@ export type BatchEnd = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled
 
 const JSON_LINES = 'application/jsonl';
 
+const DELETED_AT_ONCE = 1_000;
+
 const endBatch: Statement = {
   name: 'end_batch',
   text: `UPDATE batches SET status = $2, ended_at = now(), output_file_id = $3, error_file_id = $4
@@ -49,10 +51,10 @@ export async function finalizeBatch(
       const expiresAt = Math.floor(createdAt) + batch.outputKeptSeconds;
       for (const file of files) await insertFile(transaction, file, { createdAt, expiresAt });
       await transaction.query(dropRejections, [batch.id]);
-      await deleteCallsOfBatch(transaction, batch.id);
       return true;
     });
-    if (!isEnded) await discard(context, files);
+    if (isEnded) await deleteCalls(context, batch);
+    else await discard(context, files);
   } catch (error) {
     // It is unknown then whether the rows were written: the sweep decides by the rows.
     if (!(error instanceof DatabaseUnavailableError)) await discard(context, files);
@@ -88,6 +90,17 @@ async function write(
 function countOf({ problems, linesTotal, linesFed, linesCompleted }: Batch, kind: ResultKind): number {
   if (kind === 'output') return linesCompleted;
   return (problems === null ? linesTotal : linesFed) - linesCompleted;
+}
+
+/** Not in the transaction: 50,000 answers take a while to delete. The expiry pass deletes what is left. */
+async function deleteCalls({ database, logger, endpoints }: BatchContext, { id, endpoint }: Batch): Promise<void> {
+  if (endpoints[endpoint].kind === 'task') return;
+  try {
+    let deleted = DELETED_AT_ONCE;
+    while (deleted === DELETED_AT_ONCE) deleted = await deleteCallsOfBatch(database, id, DELETED_AT_ONCE);
+  } catch (error) {
+    logger.warn({ err: error, batchId: id }, 'deleting the calls of a batch failed; a later pass will retry');
+  }
 }
 
 /** The sweep removes what cannot be deleted now. */

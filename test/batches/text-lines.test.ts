@@ -8,6 +8,8 @@ import type { Batch } from '../../src/batches/batch-record.ts';
 import { feedLines } from '../../src/batches/feed.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { deleteLeftBatchCalls } from '../../src/text/background/batch-calls.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { ownsStore } from '../../src/objects/stores/store-owner.ts';
 import { actualCost } from '../../src/text/money/price.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
@@ -221,6 +223,25 @@ describe('lines of a text model', () => {
       ],
     );
     assert.equal((await callsOf(account)).length, 1);
+  });
+
+  it('wait while the store has no input, and fail once it is lost', async () => {
+    const account = await lab.served.newAccount();
+    const batch = await lab.begin(account, CHAT, [chatLine('a')]);
+    await feedLines(lab.context, batch, 0);
+    await lab.context.store.delete(batch.inputObjectKey);
+    const [id = ''] = await idsOf(batch);
+
+    await assert.rejects(room.attempt(id), StoreUnavailableError);
+    const waiting = await room.row(id);
+    assert.deepEqual([waiting?.state, waiting?.isRunning, waiting?.lost], ['in_progress', false, 0]);
+
+    assert.equal(await ownsStore(lab.context.store, lab.context.installationId), true);
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.deepEqual((await room.row(id))?.error?.status, 400);
+    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await lab.read(batch)).status, 'failed');
+    assert.deepEqual(await callsOf(account), []);
   });
 
   it('are deleted by a later pass if they were not settled at the end of the batch', async () => {
