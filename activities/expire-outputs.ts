@@ -1,10 +1,11 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
- * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), and the promotions,
- * batches and text calls in the background that seem abandoned.
+ * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
+ * (src/batches/retention.ts), and the promotions, batches and text calls in the background that seem abandoned.
  */
 import { requestStalledBatches } from '../src/batches/advance.ts';
+import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
@@ -15,6 +16,7 @@ import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
+import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
 import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
@@ -64,8 +66,10 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const awaited = await eachBatch((limit) => deleteOldResponses(database, limit));
           const pieces = await eachBatch((limit) => deleteOldPieces(database, limit));
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
+          const batches = await eachBatch((limit) => deleteOldBatches(database, { now, limit }));
           const calls = await eachBatch((limit) => deleteEndedCalls(database, limit));
-          return stored + awaited + pieces + tokens + calls;
+          const lines = await eachBatch((limit) => deleteLeftBatchCalls(database, limit));
+          return stored + awaited + pieces + tokens + batches + calls + lines;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);

@@ -112,6 +112,7 @@ function newTask(accountId: string): NewTask {
     queuedSeconds: 86_400,
     callbackUrl: undefined,
     holdMicroUsd: 10_000n,
+    priceFactor: undefined,
     inputObjects: [],
     spendCapIds: [],
     waiter: undefined,

@@ -4,11 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../database/database.ts';
+import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
 import { readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
 import { finalizeBatch } from './finalize.ts';
+import type { BatchEnd } from './finalize.ts';
+import { isInputLost, markInputLost } from './lost-input.ts';
 import { settleLines } from './settle-lines.ts';
 import { validateBatch } from './validate.ts';
 
@@ -58,14 +61,14 @@ async function step(context: BatchContext, batch: Batch, signal: AbortSignal): P
       await validateBatch(context, batch, signal);
       return true;
     case 'in_progress':
+      if (batch.problems !== null) return drain(context, batch, 'failed', signal);
       return progress(context, batch, signal);
     case 'cancelling':
       if (batch.inProgressAt !== null) return drain(context, batch, 'cancelled', signal);
       await context.database.query(cancelUnread, [batch.id]);
       return true;
     case 'finalizing':
-      await finalizeBatch(context, batch, 'completed', signal);
-      return true;
+      return finish(context, batch, 'completed', signal);
     case 'completed':
     case 'failed':
     case 'expired':
@@ -75,35 +78,50 @@ async function step(context: BatchContext, batch: Batch, signal: AbortSignal): P
 }
 
 async function progress(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
-  const { database, clock, installationId } = context;
+  const { database, clock } = context;
   if (batch.linesSettled === batch.linesTotal) {
     await database.query(markFinalizing, [batch.id]);
     return true;
   }
   const isFed = batch.linesFed === batch.linesTotal;
   if (!isFed && (await clock.read()) >= batch.expiresAt * 1000) return drain(context, batch, 'expired', signal);
-  const open = await settleLines(database, installationId, batch);
+  const open = await settleLines(context, batch);
   // Counted first: the row that was read is that of before.
   const current = await readBatch(database, batch.id);
   const hasSettled = current.linesSettled > batch.linesSettled;
   if (isFed || current.status !== 'in_progress') return hasSettled;
-  return (await feedLines(context, current, open)) || hasSettled;
+  const isAnyFed = await untilLost(context, batch, () => feedLines(context, current, open));
+  return isAnyFed || hasSettled;
+}
+
+/** @param work reads the input. @returns true if that is lost: then the batch is to end. */
+async function untilLost(context: BatchContext, batch: Batch, work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(await isInputLost(context, error))) throw error;
+    context.logger.error({ err: error, batchId: batch.id }, 'the input file of a batch is no longer in the store');
+    await markInputLost(context.database, batch);
+    return true;
+  }
+}
+
+function finish(context: BatchContext, batch: Batch, status: BatchEnd, signal: AbortSignal): Promise<boolean> {
+  return untilLost(context, batch, async () => {
+    await finalizeBatch(context, batch, batch.problems === null ? status : 'failed', signal);
+    return true;
+  });
 }
 
 /** Nothing more is fed: what is in progress ends, and then the batch. */
-async function drain(
-  context: BatchContext,
-  batch: Batch,
-  status: 'cancelled' | 'expired',
-  signal: AbortSignal,
-): Promise<boolean> {
+async function drain(context: BatchContext, batch: Batch, status: BatchEnd, signal: AbortSignal): Promise<boolean> {
   if (batch.linesSettled < batch.linesFed) {
-    await settleLines(context.database, context.installationId, batch);
+    if (context.endpoints[batch.endpoint].kind === 'text') await cancelWaitingBatchCalls(context.database, batch.id);
+    await settleLines(context, batch);
     const { linesSettled } = await readBatch(context.database, batch.id);
     return linesSettled > batch.linesSettled;
   }
-  await finalizeBatch(context, batch, status, signal);
-  return true;
+  return finish(context, batch, status, signal);
 }
 
 /** An open batch is worked on all the time: after this long without, its workflow is lost. */

@@ -26,7 +26,10 @@ export interface Batch {
   readonly inputBytes: number;
   readonly outputKeptSeconds: number;
   readonly status: BatchStatus;
+  /** Why it fails as a whole; it may have lines in progress then. */
   readonly problems: readonly BatchProblem[] | null;
+  /** The model that all lines name. */
+  readonly model: string | null;
   readonly linesTotal: number;
   readonly linesFed: number;
   /** Where the next line begins in the input. */
@@ -34,6 +37,14 @@ export interface Batch {
   readonly linesSettled: number;
   readonly linesCompleted: number;
   readonly linesFailed: number;
+  /** Lines that have ended before one that was fed earlier. */
+  readonly aheadCompleted: number;
+  readonly aheadFailed: number;
+  /** The tokens of the settled lines that a text model has answered. */
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
   readonly outputFileId: string | null;
   readonly errorFileId: string | null;
   readonly createdAt: number;
@@ -74,10 +85,12 @@ export class BatchEndedError extends DarkroomError {
 const seconds = (column: string, name: string): string => `extract(epoch FROM ${column})::float8 AS "${name}"`;
 
 const COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", endpoint, completion_window AS "completionWindow",
-  metadata, input_file_id AS "inputFileId", input_object_key AS "inputObjectKey", input_bytes::float8 AS "inputBytes",
+  metadata, model, input_file_id AS "inputFileId", input_object_key AS "inputObjectKey", input_bytes::float8 AS "inputBytes",
   output_kept_seconds AS "outputKeptSeconds", status, problems, lines_total AS "linesTotal", lines_fed AS "linesFed",
   fed_bytes::float8 AS "fedBytes", lines_settled AS "linesSettled", lines_completed AS "linesCompleted",
-  lines_failed AS "linesFailed", output_file_id AS "outputFileId", error_file_id AS "errorFileId",
+  lines_failed AS "linesFailed", ahead_completed AS "aheadCompleted", ahead_failed AS "aheadFailed",
+  input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",
+  output_tokens::float8 AS "outputTokens", reasoning_tokens::float8 AS "reasoningTokens", output_file_id AS "outputFileId", error_file_id AS "errorFileId",
   ${seconds('created_at', 'createdAt')}, ${seconds('expires_at', 'expiresAt')},
   ${seconds('in_progress_at', 'inProgressAt')}, ${seconds('finalizing_at', 'finalizingAt')},
   ${seconds('cancelling_at', 'cancellingAt')}, ${seconds('ended_at', 'endedAt')}`;

@@ -1,4 +1,4 @@
-/** What the work on batches needs, and how it makes a task of a line. Assembled in src/processes/batch-worker.ts. */
+/** What the work on batches needs, and how it makes a call of a line. Assembled in src/processes/batch-worker.ts. */
 import type { BatchEndpoint } from '@darkroom/api/openai/batches';
 import type { Authenticator, Caller } from '../accounts/authenticate.ts';
 import type { Database } from '../database/database.ts';
@@ -9,6 +9,7 @@ import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { TaskCreator } from '../tasks/create/create.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import type { Logger } from '../telemetry/log.ts';
+import type { TextSurface } from '../text/source.ts';
 import type { Paces } from './pace.ts';
 
 /** The response that a request of its own would have got, as it is written into a file of results. */
@@ -25,15 +26,30 @@ export interface LineTask {
   translate(error: DarkroomError): DarkroomError;
 }
 
-/** An endpoint whose requests may be the lines of a batch. */
-export interface LineEndpoint {
-  /** @throws {DarkroomError} the body is rejected. */
-  taskOf(caller: Caller, body: unknown): LineTask;
-  /** The response for a task that has ended. */
-  respond(task: TaskDetail): Promise<LineResponse>;
+interface AnyEndpoint {
   /** The response for a line that is rejected. */
   reject(error: DarkroomError): LineResponse;
 }
+
+/** An endpoint whose lines become tasks. */
+export interface TaskEndpoint extends AnyEndpoint {
+  readonly kind: 'task';
+  /** @throws {DarkroomError} the body is rejected. */
+  taskOf(caller: Caller, body: unknown): Promise<LineTask>;
+  /** The response for a task that has ended. */
+  respond(task: TaskDetail): Promise<LineResponse>;
+}
+
+/** An endpoint whose lines become text calls in the background. */
+export interface TextEndpoint extends AnyEndpoint {
+  readonly kind: 'text';
+  readonly surface: TextSurface;
+  /** Checks what can be known before the call is run. @throws {DarkroomError} the body is rejected. */
+  check(caller: Caller, body: unknown): void;
+}
+
+/** An endpoint whose requests may be the lines of a batch. */
+export type LineEndpoint = TaskEndpoint | TextEndpoint;
 
 export interface BatchContext {
   readonly database: Database;

@@ -1,81 +1,63 @@
 /**
- * Makes tasks of the next lines: as many as the pace of the batch allows, and as leave half of the account's slots to
- * its other work. Each has a key that follows from its line, so that a feed that is repeated after a crash finds what
- * it has created.
+ * Feeds the next lines of a batch: as many as leave half of the account's slots to its other work, and for tasks as many
+ * as the pace of the batch allows. Each becomes a task (feed-tasks.ts) or a text call (feed-text-calls.ts), or is
+ * rejected.
  */
+import { TEXT_BATCH_ENDPOINTS } from '@darkroom/api/openai/batches';
 import type { Caller } from '../accounts/authenticate.ts';
-import type { Queryable, Statement } from '../database/database.ts';
-import { DarkroomError } from '../domain/darkroom-error.ts';
-import { factsOf } from '../domain/darkroom-error.ts';
-import { isAcceptance } from '../tasks/create/accept-many.ts';
-import type { ManyOutcome } from '../tasks/create/accept-many.ts';
-import { QueueFullError } from '../tasks/create/accept.ts';
-import type { CreateItem } from '../tasks/create/create-many.ts';
+import type { Statement } from '../database/database.ts';
+import { DarkroomError, factsOf } from '../domain/darkroom-error.ts';
 import type { Batch } from './batch-record.ts';
-import type { BatchContext, LineEndpoint, LineTask } from './context.ts';
+import type { BatchContext, LineEndpoint } from './context.ts';
+import { feedTasks } from './feed-tasks.ts';
+import { feedTextCalls } from './feed-text-calls.ts';
 import { readLines } from './input-lines.ts';
 import type { InputLine } from './input-lines.ts';
-import { lineKey, parseLine } from './line.ts';
 import { updatePace } from './pace.ts';
+import { OvertakenError } from './record-fed.ts';
 import { WINDOW_LINES } from './settle-lines.ts';
 
 /** The maximum number of lines, and of their bytes, that are fed together. */
 const LINES_AT_ONCE = 100;
 const BYTES_AT_ONCE = 4_000_000;
-/** The rate limit of requests is not for lines: their pace is that at which tasks end. */
-const WITHOUT_LIMIT = (): Promise<number> => Promise.resolve(0);
 
+/** Half of what the account may have at once of a kind of work, shared by its batches of this kind. */
 const selectShare: Statement = {
   name: 'select_share_of_batch',
-  text: `SELECT greatest(1, c.running_cap / 2 / greatest(1, (
+  text: `SELECT greatest(1, CASE WHEN $2 THEN c.text_streams_cap ELSE c.running_cap END / 2 / greatest(1, (
                   SELECT count(*)::integer FROM batches b
-                   WHERE b.account_id = c.account_id AND b.status = 'in_progress'))) AS lines
+                   WHERE b.account_id = c.account_id AND b.status = 'in_progress'
+                     AND (b.endpoint = ANY ($3)) = $2))) AS lines
            FROM account_counters c WHERE c.account_id = $1`,
 };
-const moveFed: Statement = {
-  name: 'move_fed_lines',
-  text: `UPDATE batches SET lines_fed = $3, fed_bytes = $4 WHERE id = $1 AND lines_fed = $2 RETURNING id`,
-};
-const insertRejections: Statement = {
-  name: 'insert_batch_rejections',
-  text: `INSERT INTO batch_rejections (batch_id, line, response)
-         SELECT $1, line, response FROM unnest($2::integer[], $3::jsonb[]) AS r (line, response)
-         ON CONFLICT DO NOTHING`,
-};
-
-/** A line that is about to be fed. */
-interface FedLine {
-  readonly line: InputLine;
-  readonly task: LineTask | undefined;
-  readonly item: CreateItem;
-}
 
 /** @param open how many lines have not ended. @returns whether any were fed. */
 export async function feedLines(context: BatchContext, batch: Batch, open: number): Promise<boolean> {
-  const { database } = context;
-  const [share] = await database.query<{ lines: number }>(selectShare, [batch.accountId]);
-  const pace = context.paces.of(batch.id);
-  const room = Math.min(
-    (await updatePace(pace, context, batch, share?.lines ?? 1)) - open,
-    WINDOW_LINES - (batch.linesFed - batch.linesSettled),
-    LINES_AT_ONCE,
-  );
-  if (room <= 0) return false;
   const endpoint = context.endpoints[batch.endpoint];
+  const share = await shareOf(context, batch, endpoint);
+  const pace = endpoint.kind === 'task' ? context.paces.of(batch.id) : undefined;
+  const most = pace === undefined ? share : await updatePace(pace, context, batch, share);
+  const room = Math.min(most - open, WINDOW_LINES - (batch.linesFed - batch.linesSettled), LINES_AT_ONCE);
+  if (room <= 0) return false;
   const caller = await callerOf(context, batch);
-  const lines: FedLine[] = [];
-  for (const line of await nextLines(context, batch, room)) {
-    await context.nextTurn();
-    lines.push(prepare(endpoint, caller, batch, line));
+  const lines = await nextLines(context, batch, room);
+  try {
+    const fed =
+      endpoint.kind === 'task'
+        ? await feedTasks(context, batch, endpoint, caller, lines)
+        : await feedTextCalls(context, batch, endpoint, caller, lines);
+    if (fed > 0) pace?.use(open + fed);
+    return fed > 0;
+  } catch (error) {
+    if (error instanceof OvertakenError) return false;
+    throw error;
   }
-  const outcomes = await create(context, caller, lines);
-  const full = outcomes.findIndex((outcome) => outcome instanceof QueueFullError);
-  const fed = full < 0 ? lines : lines.slice(0, full);
-  const last = fed.at(-1)?.line;
-  if (last === undefined) return false;
-  pace.use(open + fed.length);
-  await record(database, batch, last, rejectionsOf(endpoint, fed, outcomes));
-  return true;
+}
+
+async function shareOf({ database }: BatchContext, { accountId }: Batch, { kind }: LineEndpoint): Promise<number> {
+  const values = [accountId, kind === 'text', [...TEXT_BATCH_ENDPOINTS]];
+  const [share] = await database.query<{ lines: number }>(selectShare, values);
+  return share?.lines ?? 1;
 }
 
 /** The caller, or why the key of the batch may no longer make requests. */
@@ -97,70 +79,4 @@ async function nextLines({ store }: BatchContext, batch: Batch, room: number): P
     if (lines.length >= room || bytes >= BYTES_AT_ONCE) break;
   }
   return lines;
-}
-
-function prepare(endpoint: LineEndpoint, caller: Caller | DarkroomError, batch: Batch, line: InputLine): FedLine {
-  const rejected = (problem: DarkroomError): FedLine => ({
-    line,
-    task: undefined,
-    item: { body: {}, idempotencyKey: undefined, problem },
-  });
-  const { body, problem } = parseLine(line, batch.endpoint);
-  if (problem !== undefined) return rejected(problem);
-  if (caller instanceof DarkroomError) return rejected(caller);
-  try {
-    const task = endpoint.taskOf(caller, body);
-    return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index) } };
-  } catch (error) {
-    if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return rejected(error);
-    throw error;
-  }
-}
-
-async function create(
-  context: BatchContext,
-  caller: Caller | DarkroomError,
-  lines: readonly FedLine[],
-): Promise<readonly ManyOutcome[]> {
-  if (caller instanceof DarkroomError) return lines.map(({ item }) => item.problem ?? caller);
-  const items = lines.map(({ item }) => item);
-  const outcomes = await context.taskCreator.createMany(caller, items, WITHOUT_LIMIT, () => context.nextTurn());
-  context.wakeLauncher();
-  for (const outcome of outcomes) {
-    if (isAcceptance(outcome) && outcome.claimed !== undefined) context.wakeLauncher(outcome.claimed);
-  }
-  return outcomes;
-}
-
-interface Rejection {
-  readonly line: number;
-  readonly response: string;
-}
-
-function rejectionsOf(
-  endpoint: LineEndpoint,
-  lines: readonly FedLine[],
-  outcomes: readonly ManyOutcome[],
-): readonly Rejection[] {
-  return lines.flatMap(({ line, task }, index) => {
-    const outcome = outcomes[index];
-    if (outcome === undefined || isAcceptance(outcome)) return [];
-    const response = endpoint.reject(task?.translate(outcome) ?? outcome);
-    return [{ line: line.index, response: JSON.stringify(response) }];
-  });
-}
-
-/** If another attempt was faster, its record stands: it has found the same tasks. */
-async function record(
-  database: BatchContext['database'],
-  { id, linesFed }: Batch,
-  last: InputLine,
-  rejections: readonly Rejection[],
-): Promise<void> {
-  await database.transaction(async (transaction: Queryable) => {
-    const moved = await transaction.query(moveFed, [id, linesFed, last.index + 1, last.endByte]);
-    if (moved.length === 0 || rejections.length === 0) return;
-    const lines = rejections.map(({ line }) => line);
-    await transaction.query(insertRejections, [id, lines, rejections.map(({ response }) => response)]);
-  });
 }

@@ -5,6 +5,7 @@ import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
 import { purposedId } from '../objects/openai-files.ts';
+import { deleteCallsOfBatch } from '../text/background/call-record.ts';
 import { insertFile, uploadKey } from '../objects/uploads.ts';
 import type { NewUpload } from '../objects/uploads.ts';
 import type { Batch } from './batch-record.ts';
@@ -12,7 +13,12 @@ import type { BatchContext } from './context.ts';
 import { resultsOf } from './results.ts';
 import type { ResultKind } from './results.ts';
 
+/** How a batch ends that was begun. */
+export type BatchEnd = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled' | 'failed'>;
+
 const JSON_LINES = 'application/jsonl';
+
+const DELETED_AT_ONCE = 1_000;
 
 const endBatch: Statement = {
   name: 'end_batch',
@@ -28,7 +34,7 @@ const dropRejections: Statement = {
 export async function finalizeBatch(
   context: BatchContext,
   batch: Batch,
-  status: Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>,
+  status: BatchEnd,
   signal: AbortSignal,
 ): Promise<void> {
   const { database, clock } = context;
@@ -47,7 +53,8 @@ export async function finalizeBatch(
       await transaction.query(dropRejections, [batch.id]);
       return true;
     });
-    if (!isEnded) await discard(context, files);
+    if (isEnded) await deleteCalls(context, batch);
+    else await discard(context, files);
   } catch (error) {
     // It is unknown then whether the rows were written: the sweep decides by the rows.
     if (!(error instanceof DatabaseUnavailableError)) await discard(context, files);
@@ -62,8 +69,7 @@ async function write(
   kind: ResultKind,
   signal: AbortSignal,
 ): Promise<NewUpload | undefined> {
-  const lines = kind === 'output' ? batch.linesCompleted : batch.linesTotal - batch.linesCompleted;
-  if (lines === 0) return undefined;
+  if (countOf(batch, kind) === 0) return undefined;
   const id = newId('file');
   const objectKey = uploadKey(id);
   const body = Readable.from(resultsOf(context, batch, kind, signal), { objectMode: false });
@@ -78,6 +84,23 @@ async function write(
     purpose: 'batch_output',
     fileName: `${batch.id}_${kind}.jsonl`,
   };
+}
+
+/** How many lines a file has. Without the input, those that had no turn are in none. */
+function countOf({ problems, linesTotal, linesFed, linesCompleted }: Batch, kind: ResultKind): number {
+  if (kind === 'output') return linesCompleted;
+  return (problems === null ? linesTotal : linesFed) - linesCompleted;
+}
+
+/** Not in the transaction: 50,000 answers take a while to delete. The expiry pass deletes what is left. */
+async function deleteCalls({ database, logger, endpoints }: BatchContext, { id, endpoint }: Batch): Promise<void> {
+  if (endpoints[endpoint].kind === 'task') return;
+  try {
+    let deleted = DELETED_AT_ONCE;
+    while (deleted === DELETED_AT_ONCE) deleted = await deleteCallsOfBatch(database, id, DELETED_AT_ONCE);
+  } catch (error) {
+    logger.warn({ err: error, batchId: id }, 'deleting the calls of a batch failed; a later pass will retry');
+  }
 }
 
 /** The sweep removes what cannot be deleted now. */

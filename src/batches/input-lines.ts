@@ -17,6 +17,8 @@ export interface InputLine {
   readonly index: number;
   /** Undefined: it is larger than a line may be. */
   readonly bytes: Buffer | undefined;
+  /** Where it begins, or an empty line before it. */
+  readonly beginByte: number;
   /** Where the next line begins. */
   readonly endByte: number;
 }
@@ -30,6 +32,7 @@ export async function* readLines(
   if (from.byte >= inputBytes) return;
   const stream = await store.read(inputObjectKey, { start: from.byte, end: inputBytes - 1 });
   let index = from.line;
+  let begin = from.byte;
   let position = from.byte;
   let parts: Buffer[] = [];
   let size = 0;
@@ -43,7 +46,10 @@ export async function* readLines(
     const bytes = size <= MAX_LINE_BYTES ? Buffer.concat(parts) : undefined;
     parts = [];
     size = 0;
-    return bytes?.every(isSpace) === true ? undefined : { index: index++, bytes, endByte: position };
+    if (bytes?.every(isSpace) === true) return undefined;
+    const beginByte = begin;
+    begin = position;
+    return { index: index++, bytes, beginByte, endByte: position };
   };
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {

@@ -1,12 +1,14 @@
-/** The results of a batch, line by line: the input is read again, and each line is looked up by the id of its task. */
+/** The results of a batch, line by line: the input is read again, and each line is looked up as what it became. */
 import type { Queryable, Statement } from '../database/database.ts';
 import { taskIdForKey } from '../domain/ids.ts';
+import { readBatchCallResults } from '../text/background/batch-calls.ts';
 import { TASK_DETAIL_COLUMNS, detailOf } from '../tasks/record/read.ts';
 import type { TaskRow } from '../tasks/record/read.ts';
 import type { Batch } from './batch-record.ts';
-import type { BatchContext, LineResponse } from './context.ts';
+import type { BatchContext, LineResponse, TaskEndpoint } from './context.ts';
 import { readLines } from './input-lines.ts';
 import type { InputLine } from './input-lines.ts';
+import { linesWithoutInput } from './lost-input.ts';
 import { lineKey, parseLine } from './line.ts';
 
 /** Lines that are looked up together. */
@@ -38,7 +40,8 @@ export async function* resultsOf(
   signal: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   let chunk: InputLine[] = [];
-  for await (const line of readLines(context.store, batch)) {
+  const lines = batch.problems === null ? readLines(context.store, batch) : linesWithoutInput(batch);
+  for await (const line of lines) {
     chunk.push(line);
     if (chunk.length < LINES_AT_ONCE) continue;
     yield* chunkOf(context, batch, kind, chunk);
@@ -64,26 +67,60 @@ async function* chunkOf(
 }
 
 async function readResults(
-  { database, endpoints, installationId }: BatchContext,
+  context: BatchContext,
   batch: Batch,
   kind: ResultKind,
   lines: readonly InputLine[],
 ): Promise<ReadonlyMap<number, Result>> {
-  const { id, accountId, endpoint } = batch;
-  const ids = new Map(lines.map(({ index }) => [taskIdForKey(installationId, accountId, lineKey(id, index)), index]));
+  const { database, endpoints } = context;
+  const { id } = batch;
   const results = new Map<number, Result>();
   for (const { line, response } of await rejectionsOf(database, id, lines)) {
     results.set(line, { kind: 'error', requestId: `${id}_${line + 1}`, response });
   }
-  // A line that was rejected by one attempt and accepted by another has the result of its task.
+  const endpoint = endpoints[batch.endpoint];
+  const own =
+    endpoint.kind === 'task'
+      ? await taskResults(context, batch, endpoint, kind, lines)
+      : await textResults(database, batch, kind, lines);
+  for (const [line, result] of own) results.set(line, result);
+  return results;
+}
+
+type LineResults = readonly (readonly [line: number, result: Result])[];
+
+async function taskResults(
+  { database, installationId }: BatchContext,
+  { id, accountId }: Batch,
+  endpoint: TaskEndpoint,
+  kind: ResultKind,
+  lines: readonly InputLine[],
+): Promise<LineResults> {
+  const ids = new Map(lines.map(({ index }) => [taskIdForKey(installationId, accountId, lineKey(id, index)), index]));
+  const results: [number, Result][] = [];
   for (const row of await database.query<TaskRow>(selectTasks, [[...ids.keys()]])) {
     const index = ids.get(row.id);
     if (index === undefined) continue;
     const own: ResultKind = row.status === 'success' ? 'output' : 'error';
-    const response = own === kind ? await endpoints[endpoint].respond(detailOf(row)) : undefined;
-    results.set(index, { kind: own, requestId: row.id, response });
+    const response = own === kind ? await endpoint.respond(detailOf(row)) : undefined;
+    results.push([index, { kind: own, requestId: row.id, response }]);
   }
   return results;
+}
+
+async function textResults(
+  database: Queryable,
+  { id }: Batch,
+  kind: ResultKind,
+  lines: readonly InputLine[],
+): Promise<LineResults> {
+  const [first, last] = [lines[0]?.index ?? 0, lines.at(-1)?.index ?? 0];
+  const of = kind === 'output' ? 'answered' : 'failed';
+  const calls = await readBatchCallResults(database, id, { first, last, of });
+  return calls.map(({ id: requestId, line, state, answer, error }) => {
+    const response = answer === null ? (error ?? undefined) : { status: 200, body: answer };
+    return [line, { kind: state === 'answered' ? 'output' : 'error', requestId, response }];
+  });
 }
 
 async function rejectionsOf(database: Queryable, id: string, lines: readonly InputLine[]) {

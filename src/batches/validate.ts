@@ -1,11 +1,12 @@
 /**
- * Reads the whole input once before the first line is fed: how many lines there are, and whether a `custom_id` occurs
- * twice. A line that is wrong in itself does not end the batch; it is answered when its turn comes.
+ * Reads the whole input once before the first line is fed: how many lines there are, which model they name, and whether
+ * a `custom_id` occurs twice. A line that is wrong in itself does not end the batch; it is answered when its turn comes.
  */
 import { createHash } from 'node:crypto';
 import { MAX_BATCH_LINES } from '@darkroom/api/openai/batches';
 import type { BatchProblem } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
+import { isRecord } from '../domain/json-members.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
@@ -14,12 +15,14 @@ import { parseLine } from './line.ts';
 
 /** The maximum number of problems that are reported. */
 const MAX_PROBLEMS = 100;
+/** With a route, if there is one. */
+const MODEL_NAME = /^[\w./:@-]{1,200}$/;
 /** Lines that are parsed in one turn of the event loop. */
 const LINES_IN_A_TURN = 50;
 
 const begin: Statement = {
   name: 'begin_batch',
-  text: `UPDATE batches SET status = 'in_progress', in_progress_at = now(), lines_total = $2
+  text: `UPDATE batches SET status = 'in_progress', in_progress_at = now(), lines_total = $2, model = $3
           WHERE id = $1 AND status = 'validating'`,
 };
 const failBatch: Statement = {
@@ -38,7 +41,7 @@ export async function validateBatch(
     if (error instanceof ObjectNotFoundError) return [problem('the input file was deleted', 'file_not_found')];
     throw error;
   });
-  if (typeof result === 'number') await context.database.query(begin, [batch.id, result]);
+  if ('lines' in result) await context.database.query(begin, [batch.id, result.lines, result.model ?? null]);
   else await fail(context.database, batch, result);
 }
 
@@ -46,15 +49,23 @@ async function fail(database: Queryable, { id }: Batch, problems: readonly Batch
   await database.query(failBatch, [id, JSON.stringify(problems)]);
 }
 
-/** @returns the number of lines, or why there is nothing to do. */
+/** What is known of lines that may be fed. */
+interface Inspected {
+  readonly lines: number;
+  /** The model that all of them name. */
+  readonly model: string | undefined;
+}
+
+/** @returns why there is nothing to do, if there is not. */
 async function inspectLines(
   context: Pick<BatchContext, 'store' | 'nextTurn'>,
   batch: Batch,
   signal: AbortSignal,
-): Promise<number | readonly BatchProblem[]> {
+): Promise<Inspected | readonly BatchProblem[]> {
   // By their digests: 50,000 of the longest names would be 25 MB.
   const firstLines = new Map<string, number>();
   const problems: BatchProblem[] = [];
+  const models = new Set<string | undefined>();
   let lines = 0;
   for await (const line of readLines(context.store, batch)) {
     if (lines % LINES_IN_A_TURN === 0) {
@@ -65,7 +76,8 @@ async function inspectLines(
     if (lines > MAX_BATCH_LINES) {
       return [problem(`the file has more than ${MAX_BATCH_LINES} lines`, 'too_many_lines', 'input_file_id')];
     }
-    const { customId } = parseLine(line, batch.endpoint);
+    const { customId, body } = parseLine(line, batch.endpoint);
+    if (models.size <= 1) models.add(modelOf(body));
     if (customId === null) continue;
     const digest = createHash('sha256').update(customId).digest('base64url').slice(0, 24);
     const first = firstLines.get(digest);
@@ -76,7 +88,14 @@ async function inspectLines(
     }
   }
   if (lines === 0) return [problem('the file has no lines', 'empty_file', 'input_file_id')];
-  return problems.length > 0 ? problems : lines;
+  if (problems.length > 0) return problems;
+  return { lines, model: models.size === 1 ? [...models][0] : undefined };
+}
+
+/** The model that a line names, if that can be the name of one. */
+function modelOf(body: unknown): string | undefined {
+  const name = isRecord(body) ? body['model'] : undefined;
+  return typeof name === 'string' && MODEL_NAME.test(name) ? name : undefined;
 }
 
 function problem(message: string, code: string, param: string | null = null, line: number | null = null): BatchProblem {

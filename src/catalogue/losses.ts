@@ -24,11 +24,14 @@ export function lossesOf(definitions: readonly CatalogueModel[]): readonly Loss[
     return upstreams.flatMap(({ rule, path }) => {
       if (rule === undefined) return [];
       for (const [index, example] of examples.entries()) {
-        const [price, cost] = [worstCaseCost(pricing, example), worstCaseCost(rule, example)];
-        if (price < cost) {
-          const problem = `${path}.cost: examples.${index} costs ${formatUsd(cost)} USD and is sold for ${formatUsd(price)}`;
-          return [{ model, problem }];
-        }
+        const cost = worstCaseCost(rule, example);
+        const lowest = worstCaseCost(pricing, example, pricing.batchFactor);
+        if (lowest >= cost) continue;
+        const price = worstCaseCost(pricing, example);
+        const sale = price < cost ? formatUsd(price) : `${formatUsd(lowest)} in a batch`;
+        return [
+          { model, problem: `${path}.cost: examples.${index} costs ${formatUsd(cost)} USD and is sold for ${sale}` },
+        ];
       }
       return [];
     });

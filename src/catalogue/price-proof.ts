@@ -64,11 +64,17 @@ export function findCostProblem({ routes, inputSchema }: ModelDefinition): strin
       const problem =
         (isByUsage(pricing) ? `pricing.unit: a cost by ${pricing.unit} is a rate of usage` : undefined) ??
         (pricing.lateCancel === undefined ? undefined : 'pricing.lateCancel: means nothing in a cost') ??
+        (pricing.batchFactor === undefined ? undefined : 'pricing.batchFactor: means nothing in a cost') ??
         findPricingProblem({ pricing, inputSchema });
       if (problem !== undefined) return `routes.${route}.upstreams.${index}.cost.${problem}`;
     }
   }
   return undefined;
+}
+
+/** Whether the lines of batches would cost nothing, which is a mistake in the file. */
+export function isZeroFactor(batchFactor: string | undefined): boolean {
+  return batchFactor !== undefined && price(batchFactor).digits === 0n;
 }
 
 /** Which members a unit has, and which it must have. */
@@ -124,7 +130,8 @@ function proveHold({ hold = {}, unreported }: Pricing, schema: Schema): Decimal 
 }
 
 /** Minimum and rounding. @returns the lowest price that any task can have. */
-function proveEnds({ minimum = '0', rounding }: Pricing): Decimal {
+function proveEnds({ minimum = '0', rounding, batchFactor }: Pricing): Decimal {
+  if (isZeroFactor(batchFactor)) throw new PricingRuleError('pricing.batchFactor: it is 0');
   const step = price(rounding?.step ?? '0');
   if (rounding !== undefined && step.digits === 0n) throw new PricingRuleError('pricing.rounding.step: it is 0');
   return largerOf(price(minimum), step);

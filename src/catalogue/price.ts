@@ -42,18 +42,19 @@ export interface Quote {
  * The worst case and how it is calculated.
  *
  * @param input one that its model's schema accepts.
+ * @param priceFactor one factor more, which does not depend on the input: that of the line of a batch.
  * @throws {Error} a field that the price depends on has a value that the schema would have rejected.
  */
-export function quote(pricing: Pricing, input: Input): Quote {
+export function quote(pricing: Pricing, input: Input, priceFactor: string | null = null): Quote {
   const quantity = requestedQuantity(pricing, input);
   const unitUsd = unitPrice(pricing, input);
   const factors = (pricing.factors ?? []).filter((factor) => applies(factor, input));
-  return { quantity, unitUsd, factors, costMicroUsd: costOf(pricing, quantity, unitUsd, factors) };
+  return { quantity, unitUsd, factors, costMicroUsd: costOf(pricing, quantity, unitUsd, factors, priceFactor) };
 }
 
 /** The worst-case cost in micro-USD, which is held when a task is accepted. */
-export function worstCaseCost(pricing: Pricing, input: Input): bigint {
-  return quote(pricing, input).costMicroUsd;
+export function worstCaseCost(pricing: Pricing, input: Input, priceFactor?: string): bigint {
+  return quote(pricing, input, priceFactor).costMicroUsd;
 }
 
 /**
@@ -67,8 +68,9 @@ export function actualCost(
   input: Input,
   outputs: readonly DeliveredOutput[],
   usage?: ProviderUsage,
+  priceFactor: string | null = null,
 ): bigint {
-  return actualQuote(pricing, input, outputs, usage)?.costMicroUsd ?? 0n;
+  return actualQuote(pricing, input, outputs, usage, priceFactor)?.costMicroUsd ?? 0n;
 }
 
 function actualQuote(
@@ -76,15 +78,16 @@ function actualQuote(
   input: Input,
   outputs: readonly DeliveredOutput[],
   usage: ProviderUsage | undefined,
+  priceFactor: string | null,
 ): Quote | undefined {
   const primary = outputs.filter(({ type }) => !DERIVED_TYPES.has(type));
   if (primary.length === 0) return undefined;
-  const worst = quote(pricing, input);
+  const worst = quote(pricing, input, priceFactor);
   const delivered = isByUsage(pricing)
     ? usedQuantity(pricing, input, usage, worst.quantity)
     : deliveredQuantity(pricing, input, primary, worst.quantity);
   const quantity = smallerOf(delivered, worst.quantity);
-  return { ...worst, quantity, costMicroUsd: costOf(pricing, quantity, worst.unitUsd, worst.factors) };
+  return { ...worst, quantity, costMicroUsd: costOf(pricing, quantity, worst.unitUsd, worst.factors, priceFactor) };
 }
 
 /** Whether the price depends on what the provider reports. */
@@ -96,14 +99,26 @@ export function isByUsage({ unit }: Pricing): boolean {
  * The cost of files that a provider finished and that were not inspected, in micro-USD: each is taken to be what was
  * requested. Never more than the worst case.
  */
-export function finishedCost(pricing: Pricing, input: Input, files: number, usage?: ProviderUsage): bigint {
-  return finishedQuote(pricing, input, files, usage)?.costMicroUsd ?? 0n;
+export function finishedCost(
+  pricing: Pricing,
+  input: Input,
+  files: number,
+  usage?: ProviderUsage,
+  priceFactor: string | null = null,
+): bigint {
+  return finishedQuote(pricing, input, files, usage, priceFactor)?.costMicroUsd ?? 0n;
 }
 
 /** The same and how it is calculated; undefined: there are no files, and no cost. */
-export function finishedQuote(pricing: Pricing, input: Input, files: number, usage?: ProviderUsage): Quote | undefined {
+export function finishedQuote(
+  pricing: Pricing,
+  input: Input,
+  files: number,
+  usage?: ProviderUsage,
+  priceFactor: string | null = null,
+): Quote | undefined {
   const finished = Array.from({ length: files }, () => ({ type: 'finished' }));
-  return actualQuote(pricing, input, finished, usage);
+  return actualQuote(pricing, input, finished, usage, priceFactor);
 }
 
 /** The fields of the input that a price depends on. */
@@ -118,8 +133,9 @@ function costOf(
   quantity: Decimal,
   unitUsd: Decimal,
   factors: readonly Factor[],
+  priceFactor: string | null,
 ): bigint {
-  const product = multiply(quantity, unitUsd, ...factors.map(({ factor }) => exact(factor)));
+  const product = multiply(quantity, unitUsd, exact(priceFactor ?? 1), ...factors.map(({ factor }) => exact(factor)));
   const microUsd = roundUpToMicroUsd(largerOf(product, exact(minimum)));
   // A step is a whole number of micros, so rounding up in two steps is the same as in one.
   const step = rounding === undefined ? 1n : roundUpToMicroUsd(exact(rounding.step));

@@ -1,4 +1,5 @@
 /** What a text model's file must satisfy beyond its form: its upstreams can be called, and its bounds fit together. */
+import { isZeroFactor } from './price-proof.ts';
 import type { TextModelDefinition, TextUpstream } from './text-definition.ts';
 
 /** The first problem with its position, or undefined. */
@@ -7,7 +8,9 @@ export function findTextModelProblem({
   contextTokens,
   maxOutputTokens,
   inputTokens,
+  pricing,
 }: TextModelDefinition): string | undefined {
+  if (isZeroFactor(pricing.batchFactor)) return 'pricing.batchFactor: it is 0';
   if (maxOutputTokens > contextTokens) {
     return `maxOutputTokens: ${maxOutputTokens} is more than contextTokens, ${contextTokens}`;
   }

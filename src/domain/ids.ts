@@ -74,6 +74,19 @@ export function newTextCallId(surface: 'chat' | 'responses'): string {
   return `${surface === 'chat' ? 'chatcmpl-' : 'resp_'}${newUlid()}`;
 }
 
+/** The id of the text call that a line of a batch is: the same for the same line, for ever. */
+export function textCallIdForLine(
+  surface: 'chat' | 'responses',
+  installationId: string,
+  accountId: string,
+  lineKey: string,
+): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(['darkroom-text-v1', installationId, accountId, lineKey]))
+    .digest();
+  return `${surface === 'chat' ? 'chatcmpl-' : 'resp_'}${crockford26(hash)}`;
+}
+
 /** `length` characters of base62 with no modulo bias, from the system's randomness. */
 export function randomBase62(length: number): string {
   let text = '';

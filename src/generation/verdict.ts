@@ -25,7 +25,7 @@ export async function verdictOf(context: VerdictContext, input: SettleInput): Pr
   const { pricing } = await context.definitions.read(task.definitionHash);
   if (isTerminal(task.status)) return { status: 'success', outputs: input.outputs, capturedMicroUsd: 0n };
   const usage = await usageFor(context, pricing, input.taskId);
-  const capturedMicroUsd = actualCost(pricing, task.input, input.outputs, usage);
+  const capturedMicroUsd = actualCost(pricing, task.input, input.outputs, usage, task.priceFactor);
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
 }
 
@@ -66,7 +66,8 @@ async function cancelledVerdict(
   if (finished === undefined) return asBilled;
   if (lateCancel === 'free') return { ...asBilled, capturedMicroUsd: 0n };
   if (finished === 0) return asBilled;
-  const price = finishedCost(pricing, task.input, finished, await usageFor(context, pricing, taskId));
+  const usage = await usageFor(context, pricing, taskId);
+  const price = finishedCost(pricing, task.input, finished, usage, task.priceFactor);
   // The price of finished work covers what it cost, unless the provider reports otherwise.
   return { ...asBilled, capturedMicroUsd: price, billedMicroUsd: billed ?? price };
 }

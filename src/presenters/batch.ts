@@ -1,4 +1,5 @@
 /** A batch in the form of OpenAI's API (contract §10). */
+import { isTextBatchEndpoint } from '@darkroom/api/openai/batches';
 import type { WireBatch } from '@darkroom/api/openai/batches';
 import type { Batch } from '../batches/batch-record.ts';
 
@@ -17,6 +18,7 @@ export function presentBatch(batch: Batch): WireBatch {
     id: batch.id,
     object: 'batch',
     endpoint: batch.endpoint,
+    ...(batch.model === null ? {} : { model: batch.model }),
     ...(batch.problems === null ? {} : { errors: { object: 'list', data: [...batch.problems] } }),
     input_file_id: batch.inputFileId,
     completion_window: batch.completionWindow,
@@ -29,8 +31,28 @@ export function presentBatch(batch: Batch): WireBatch {
     ...timeOf('finalizing_at', batch.finalizingAt),
     ...timeOf('cancelling_at', batch.cancellingAt),
     ...(ended === undefined ? {} : timeOf(ended, endedAt)),
-    request_counts: { total: batch.linesTotal, completed: batch.linesCompleted, failed: batch.linesFailed },
+    request_counts: {
+      total: batch.linesTotal,
+      completed: batch.linesCompleted + batch.aheadCompleted,
+      failed: batch.linesFailed + batch.aheadFailed,
+    },
+    ...(isTextBatchEndpoint(batch.endpoint) ? { usage: usageOf(batch) } : {}),
     metadata: batch.metadata,
+  };
+}
+
+function usageOf({
+  inputTokens,
+  cachedInputTokens,
+  outputTokens,
+  reasoningTokens,
+}: Batch): NonNullable<WireBatch['usage']> {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedInputTokens },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: inputTokens + outputTokens,
   };
 }
 

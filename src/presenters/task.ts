@@ -44,6 +44,7 @@ export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): W
       held: formatUsd(task.heldMicroUsd),
       captured: formatUsd(captured ?? 0n),
       released: formatUsd(captured === null ? 0n : task.heldMicroUsd - captured),
+      ...(task.priceFactor === null ? {} : { priceFactor: task.priceFactor }),
     },
     ...(task.callback === null
       ? {}

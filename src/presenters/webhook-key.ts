@@ -52,6 +52,7 @@ export function exampleTask(taskId: TaskId, caller: { accountId: string; keyId: 
     metadata: { test: 'true' },
     heldMicroUsd: 42_000n,
     capturedMicroUsd: 42_000n,
+    priceFactor: null,
     errorReason: null,
     errorField: null,
     errorCase: null,

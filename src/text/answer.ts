@@ -67,6 +67,8 @@ export interface DecodedTextCall {
   readonly isStored: boolean;
   /** When it was created, if that was before its answer is requested; Unix seconds. */
   readonly createdAt?: number;
+  /** What the price is multiplied by: that of its model for the line of a batch. Absent: it is not. */
+  readonly priceFactor?: string | undefined;
   /** Where its money is taken; absent: from the ledger. */
   readonly money?: Pick<TextLedger, 'hold' | 'settle'>;
   readonly encoder: (createdAt: number) => AnswerEncoder;
@@ -157,7 +159,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     decoded: Omit<DecodedTextCall, 'problemOf'>,
     inputTokens: number,
   ): Promise<Terms> => {
-    const { model, request, body } = decoded;
+    const { model, request, body, priceFactor } = decoded;
     const room = model.contextTokens - inputTokens;
     const maxOutputTokens = Math.min(request.maxOutputTokens ?? model.maxOutputTokens, room);
     const bounded = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
@@ -172,8 +174,8 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       accountId: caller.accountId,
       keyId: caller.keyId,
       model: model.name,
-      heldMicroUsd: worstCaseCost(model.pricing, bounds),
-      floorMicroUsd: actualCost(model.pricing, emptyUsage(inputTokens)),
+      heldMicroUsd: worstCaseCost(model.pricing, bounds, priceFactor),
+      floorMicroUsd: actualCost(model.pricing, emptyUsage(inputTokens), priceFactor),
       inputTokens,
       isStored: decoded.isStored,
       spendCapIds: caller.spendCapIds,
@@ -232,7 +234,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
 
       const settle = (end: TextCallEnd, usage: BilledUsage | undefined): void => {
         metrics.ended(model.name, end, usage);
-        const due = usage === undefined ? 0n : actualCost(model.pricing, usage);
+        const due = usage === undefined ? 0n : actualCost(model.pricing, usage, decoded.priceFactor);
         const isReported = usage?.isEstimated === false;
         const upstream = tally.answeredBy;
         // The input of several turns is no bound for that of the first.

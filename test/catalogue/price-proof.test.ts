@@ -64,6 +64,7 @@ describe('price rules that do not fit', () => {
   const image = { unit: 'image', usd: '0.01' } as const;
   const task = { unit: 'task', usd: '1' } as const;
   const cases: [string, Pricing, RegExp][] = [
+    ['make batches free', { ...task, batchFactor: '0.000' }, /^pricing\.batchFactor: it is 0$/],
     ['name no field of the schema', { ...image, count: { field: 'number' } }, /^pricing\.count\.field: .*"number"$/],
     [
       'name what every object has',

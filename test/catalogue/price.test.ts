@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { actualCost, worstCaseCost } from '../../src/catalogue/price.ts';
+import { actualCost, finishedCost, worstCaseCost } from '../../src/catalogue/price.ts';
 import type { DeliveredOutput, Pricing } from '../../src/catalogue/price.ts';
 import { definition } from './definitions.ts';
 
@@ -339,6 +339,35 @@ describe('minimum and rounding', () => {
     assert.equal(each('0.001', { minimum: '0.015' }), 15_000n);
     assert.equal(each('0.001', { minimum: '0.015', rounding: { mode: 'up', step: '0.01' } }), 20_000n);
     assert.equal(each('0.03', { minimum: '0.015' }), 30_000n);
+  });
+});
+
+describe('the factor of a batch', () => {
+  const image: Pricing = { unit: 'image', usd: '0.013', count: { field: 'n', default: 1 } };
+
+  it('multiplies the price before it is rounded up, once', () => {
+    assert.equal(worstCaseCost(image, {}, '0.4375'), 5_688n);
+    assert.equal(worstCaseCost(image, { n: 2 }, '0.4375'), 11_375n);
+    assert.equal(actualCost(image, { n: 2 }, images(1), undefined, '0.4375'), 5_688n);
+    assert.equal(finishedCost(image, { n: 2 }, 1, undefined, '0.4375'), 5_688n);
+    assert.equal(worstCaseCost({ unit: 'image', usd: '0.000001' }, {}, '0.000001'), 1n);
+    for (const full of ['1', '1.0', undefined]) assert.equal(worstCaseCost(image, {}, full), 13_000n);
+  });
+
+  it('leaves the minimum and the rounding as they are', () => {
+    assert.equal(worstCaseCost({ ...image, minimum: '0.01' }, {}, '0.5'), 10_000n);
+    assert.equal(worstCaseCost({ ...image, rounding: { mode: 'up', step: '0.001' } }, {}, '0.5'), 7_000n);
+  });
+
+  it('captures no more than it holds, whatever was delivered', () => {
+    const factors = fc.integer({ min: 1, max: 1_000_000 }).map((parts) => (parts / 1_000_000).toFixed(6));
+    fc.assert(
+      fc.property(rules, inputs, outputs, factors, (pricing, input, delivered, factor) => {
+        const held = worstCaseCost(pricing, input, factor);
+        assert.ok(held <= worstCaseCost(pricing, input));
+        assert.ok(actualCost(pricing, input, delivered, undefined, factor) <= held);
+      }),
+    );
   });
 });
 

@@ -38,10 +38,15 @@ export class BatchClient {
   }
 
   /** @returns the id of the file. */
-  async upload(lines: readonly string[], purpose = 'batch'): Promise<string> {
+  upload(lines: readonly string[]): Promise<string> {
+    return this.uploadFile('batch', new Blob([lines.join('\n')]), 'lines.jsonl');
+  }
+
+  /** @returns the id of the file. */
+  async uploadFile(purpose: string, content: Blob, name: string): Promise<string> {
     const form = new FormData();
     form.append('purpose', purpose);
-    form.append('file', new Blob([lines.join('\n')]), 'lines.jsonl');
+    form.append('file', content, name);
     const headers = { Authorization: `Bearer ${this.#account.client.key}` };
     const response = await fetch(`${this.#url}/v1/files`, { method: 'POST', headers, body: form });
     const text = await response.text();

@@ -1,23 +1,43 @@
 /** Batches from their file to their results, with a real Temporal, PostgreSQL, api and worker. */
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { requestStalledBatches } from '../../src/batches/advance.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { packageFile } from '../../src/config/package-root.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { BatchClient, lineOf } from './batch-client.ts';
 
 const TASKS = '/v1/tasks';
+/** The scenes of a built-in model, whose lines of batches have a lower price. */
+const REDUCED = 'test/reduced';
+
+/** @returns the directory with its file. */
+async function writeReducedModel(): Promise<string> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
+  const scene = JSON.parse(await readFile(packageFile('models/scene.json'), 'utf8')) as object;
+  const pricing = { unit: 'image', usd: '0.013', batchFactor: '0.4375' };
+  await writeFile(path.join(directory, 'reduced.json'), JSON.stringify({ ...scene, name: REDUCED, pricing }));
+  return directory;
+}
 
 describe('batches', () => {
   let darkroom: Darkroom;
+  let modelsDir: string;
   before(async () => {
-    darkroom = await startDarkroom();
+    modelsDir = await writeReducedModel();
+    darkroom = await startDarkroom({ environment: { MODELS_DIR: modelsDir } });
   });
-  after(() => darkroom?.stop());
+  after(async () => {
+    await darkroom?.stop();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
 
   async function newClient(
     options: Parameters<Darkroom['createAccount']>[0] = {},
@@ -146,6 +166,34 @@ describe('batches', () => {
       ],
     );
 
+    const edits = '/v1/images/edits';
+    const bytes = await (await fetch(file?.url ?? '')).blob();
+    const fileId = await batches.uploadFile('vision', bytes, 'lake.png');
+    const edit = (id: string, image: object): string =>
+      lineOf(edits, id, { model: 'darkroom/edit', prompt: 'make it brighter', images: [image] });
+    const edited = await batches.waitForEnd(
+      (
+        await batches.create(edits, [
+          edit('url', { image_url: file?.url }),
+          edit('file', { file_id: fileId }),
+          edit('data', { image_url: 'data:image/png;base64,AAAA' }),
+          edit('none', { file_id: 'file-01JZ3V5W8Q4Y7N2K9M6B1C0D3F' }),
+        ])
+      ).id,
+    );
+    assert.deepEqual(edited.request_counts, { total: 4, completed: 2, failed: 2 }, JSON.stringify(edited));
+    assert.deepEqual(
+      (await batches.results(edited.error_file_id)).map(({ custom_id: id, response }) => [
+        id,
+        response?.status_code,
+        response?.body.error?.param,
+      ]),
+      [
+        ['data', 400, 'images.0.image_url'],
+        ['none', 404, 'images.0.file_id'],
+      ],
+    );
+
     const videos = '/v1/videos';
     const clip = { model: 'darkroom/motion', prompt: 'a lake', seconds: '4' };
     const filmed = await batches.waitForEnd(
@@ -163,6 +211,49 @@ describe('batches', () => {
       headers: keyOf(batches),
     });
     assert.equal(content.headers.get('content-type'), 'video/mp4');
+  });
+
+  it('answers lines of text models, for which responses are stored as usual', async () => {
+    const { account, batches } = await newClient();
+    const model = 'darkroom/conformance-text';
+    const chat = '/v1/chat/completions';
+    const asked = (id: string, more: object = {}): string =>
+      lineOf(chat, id, { model, messages: [{ role: 'user', content: 'What is 17 * 3?' }], ...more });
+    const answered = await batches.waitForEnd(
+      (await batches.create(chat, [asked('a'), asked('b'), asked('stream', { stream: true })])).id,
+    );
+    assert.deepEqual(answered.request_counts, { total: 3, completed: 2, failed: 1 }, JSON.stringify(answered));
+    assert.equal(answered.model, model);
+    assert.ok((answered.usage?.output_tokens ?? 0) > 0);
+    const completions = await batches.results(answered.output_file_id);
+    assert.deepEqual(
+      completions.map(({ custom_id: id, response }) => [id, response?.status_code]),
+      [
+        ['a', 200],
+        ['b', 200],
+      ],
+    );
+    assert.match(JSON.stringify(completions[0]?.response?.body), /51/);
+
+    const responses = '/v1/responses';
+    const made = await batches.waitForEnd(
+      (await batches.create(responses, [lineOf(responses, 'a', { model, input: 'What is 17 * 3?' })])).id,
+    );
+    const [result] = await batches.results(made.output_file_id);
+    assert.equal(result?.response?.body.status, 'completed', JSON.stringify(made));
+    const stored = await account.client.send('GET', `/v1/responses/${result.response.request_id}`);
+    assert.deepEqual(stored.body, result.response.body);
+    await waitFor('all is settled', async () => {
+      const [row] = await darkroom.testDatabase.database.query<{ held: bigint }>(
+        {
+          name: 'held_of_account',
+          text: 'SELECT held_micro_usd AS held FROM account_counters WHERE account_id = $1',
+        },
+        [account.id],
+      );
+      return row?.held === 0n;
+    });
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 
   // Proves C10-20.
@@ -188,6 +279,38 @@ describe('batches', () => {
       ],
     );
     assert.equal(await tasksOf(account), 1);
+  });
+
+  it('holds and captures the price of a line times the factor of its model', async () => {
+    const { account, batches } = await newClient();
+    const request = { model: REDUCED, input: { prompt: 'a lake' } };
+    const ended = await batches.waitForEnd(
+      (
+        await batches.create(
+          TASKS,
+          ['a', 'b'].map((id) => lineOf(TASKS, id, request)),
+        )
+      ).id,
+    );
+    assert.deepEqual(ended.request_counts, { total: 2, completed: 2, failed: 0 }, JSON.stringify(ended));
+    for (const { response } of await batches.results(ended.output_file_id)) {
+      assert.ok(response !== null);
+      const { billing } = response.body.data as { billing: object };
+      // 0.013 times 0.4375 is 0.0056875.
+      const [cost, priceFactor] = ['0.005688', '0.4375'];
+      assert.deepEqual(billing, { currency: 'USD', held: cost, captured: cost, released: '0', priceFactor });
+    }
+    const estimate = await account.client.send('POST', '/v1/tasks/estimate', request);
+    assert.equal((estimate.body.data as unknown as { maxCost: string }).maxCost, '0.013');
+    const alone = await account.client.send('POST', TASKS, request);
+    assert.equal(alone.status, 200, JSON.stringify(alone.body));
+    const { taskId } = alone.body.data as unknown as { taskId: string };
+    const { body } = await account.client.send('GET', `/v1/tasks/${taskId}`);
+    const { billing } = body.data as unknown as { billing: { held: string; priceFactor?: string } };
+    assert.deepEqual([billing.held, billing.priceFactor], ['0.013', undefined]);
+    const listed = await account.client.send('GET', `/v1/models/${REDUCED}`);
+    assert.equal((listed.body as unknown as { pricing: { batchFactor?: string } }).pricing.batchFactor, '0.4375');
+    assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 
   // Proves C10-21.

@@ -295,7 +295,7 @@ describe('a text call in the background', () => {
     assert.equal(rows.length, 2);
     await room.settled(good);
     await assertLedgerAddsUp();
-    await deleteCallsOfBatch(served.room.database, batchId);
+    await deleteCallsOfBatch(served.room.database, batchId, 10);
     assert.equal(await room.row(good), undefined);
   });
 });

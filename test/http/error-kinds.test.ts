@@ -217,6 +217,7 @@ describe('the classes of errors of the service', () => {
     'NestedConnectionError',
     'NotDeliveredError',
     'ObjectTooLargeError',
+    'OvertakenError',
     'PricingRuleError',
     'ProviderFailure',
     'ProviderRejection',

@@ -27,6 +27,7 @@ function detail(changes: Partial<TaskDetail> = {}): TaskDetail {
     metadata: null,
     heldMicroUsd: 42_000n,
     capturedMicroUsd: null,
+    priceFactor: null,
     errorReason: null,
     errorField: null,
     errorCase: null,

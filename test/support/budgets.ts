@@ -35,7 +35,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   activities: 40,
   api: 10,
   billing: 40,
-  batches: 10,
+  batches: 70,
   bounds: 40,
   catalogue: 30,
   chaos: 30,

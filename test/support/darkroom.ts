@@ -203,7 +203,9 @@ export class Darkroom {
   }
 
   /** An account of its own for one test, with a key of all scopes. */
-  async createAccount(options: { usd?: bigint; runningCap?: number; queueCap?: number } = {}): Promise<TestAccount> {
+  async createAccount(
+    options: { usd?: bigint; runningCap?: number; queueCap?: number; textStreamsCap?: number } = {},
+  ): Promise<TestAccount> {
     const { database } = this.testDatabase;
     return database.transaction(async (transaction) => {
       const id = await createAccount(transaction, 'test', {
@@ -214,7 +216,7 @@ export class Darkroom {
         readsPerMinute: 1_000_000,
         textRequestsPerMinute: 1_000_000,
         textTokensPerMinute: 1_000_000_000,
-        textStreamsCap: 1_000,
+        textStreamsCap: options.textStreamsCap ?? 1_000,
       });
       const microUsd = options.usd ?? 100_000_000n;
       if (microUsd > 0n) await topUp(transaction, id, microUsd, newId('topup'));

@@ -48,6 +48,7 @@ if (taskId === undefined) {
     queuedSeconds: 60,
     callbackUrl: undefined,
     holdMicroUsd: 1n,
+    priceFactor: undefined,
     inputObjects: [],
     spendCapIds: [keyId],
     waiter: undefined,

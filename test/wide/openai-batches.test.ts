@@ -15,6 +15,8 @@ interface Batch {
   readonly output_file_id?: string;
   readonly request_counts?: { readonly total: number; readonly completed: number; readonly failed: number };
   readonly metadata?: Readonly<Record<string, string>> | null;
+  readonly model?: string;
+  readonly usage?: { readonly total_tokens: number };
 }
 /** What is used of the client; it is not a dependency, so its types are not here. */
 interface OpenAiClient {
@@ -84,6 +86,27 @@ describe("batches of OpenAI's official client", () => {
     );
   });
 
+  it('creates batches of a text model', async () => {
+    const url = '/v1/chat/completions';
+    const model = 'darkroom/conformance-text';
+    const body = { model, messages: [{ role: 'user', content: 'What is 17 * 3?' }] };
+    const lines = Buffer.from(['a', 'b'].map((id) => lineOf(url, id, body)).join('\n'));
+    const input = await client.files.create({ file: await openai.toFile(lines, 'lines.jsonl'), purpose: 'batch' });
+    const { id } = await client.batches.create({ input_file_id: input.id, endpoint: url, completion_window: '24h' });
+    await waitFor('the batch has ended', async () => (await client.batches.retrieve(id)).status === 'completed');
+    const ended = await client.batches.retrieve(id);
+    assert.deepEqual(ended.request_counts, { total: 2, completed: 2, failed: 0 });
+    assert.equal(ended.model, model);
+    const text = await (await client.files.content(ended.output_file_id ?? '')).text();
+    const results = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { response: { body: { usage: { total_tokens: number } } } });
+    assert.ok(results.length === 2 && /51/.test(text));
+    const tokens = results.reduce((sum, { response }) => sum + response.body.usage.total_tokens, 0);
+    assert.equal(ended.usage?.total_tokens, tokens);
+  });
+
   it('cancels, and lists over several pages', async () => {
     const created: string[] = [];
     for (const id of ['one', 'two', 'three']) {
@@ -95,7 +118,7 @@ describe("batches of OpenAI's official client", () => {
     const listed: string[] = [];
     for await (const { id } of client.batches.list({ limit: 2 })) listed.push(id);
     assert.deepEqual(listed.slice(0, 3), created);
-    assert.equal(listed.length, 4);
+    assert.equal(listed.length, 5);
   });
 
   it('gets the errors that it knows', async () => {

@@ -50,6 +50,18 @@ describe('a price in words', () => {
     ]);
   });
 
+  it('names the factor of batches', () => {
+    assert.deepEqual(priceWords({ unit: 'task', usd: '3', batchFactor: '0.5' }).lines, [
+      '$3.00 per task',
+      '× 0.5 in batches',
+    ]);
+    assert.ok(
+      priceWords({ unit: 'token', inputUsd: '1', outputUsd: '2', batchFactor: '0.5' }).lines.includes(
+        '× 0.5 in batches',
+      ),
+    );
+  });
+
   it('names the seconds of an input, and what is held for them', () => {
     const hold = { field: 'max_seconds', default: 600 };
     assert.deepEqual(priceWords({ unit: 'input_second', usd: '0.0001', hold }), {

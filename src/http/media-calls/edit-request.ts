@@ -9,6 +9,8 @@ import {
   MAX_EDIT_IMAGE_BYTES,
 } from '@darkroom/api/openai/images';
 import type { ImageEditFields } from '@darkroom/api/openai/images';
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import { takesSeveral } from '../../catalogue/openai-input.ts';
 import { compileParse } from '../../schema/schema-validation.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, openAiCodeOf, violated } from '../app/errors.ts';
@@ -49,11 +51,8 @@ export async function readEditRequest(
   request: MediaRequest,
   uploads: RequestUploads,
 ): Promise<EditRequest> {
-  const read = await (isJson(request)
-    ? withJson(http, request, (value) => readAsJson(http, request, uploads, value))
-    : readAsForm(http, request, uploads));
-  requireMatchingMask(read);
-  return read;
+  if (isJson(request)) return withJson(http, request, (value) => readEditJson(http, request, uploads, value));
+  return withMatchingMask(await readAsForm(http, request, uploads));
 }
 
 async function readAsForm(
@@ -89,10 +88,11 @@ async function readAsForm(
   return { fields: parsed.value, images, mask: imagesOf('mask')[0], imagesField: 'image' };
 }
 
-async function readAsJson(
+/** @param uploads undefined: the images may not be in the request itself. */
+export async function readEditJson(
   http: HttpContext,
-  request: MediaRequest,
-  uploads: RequestUploads,
+  request: Pick<MediaRequest, 'caller'>,
+  uploads: RequestUploads | undefined,
   value: unknown,
 ): Promise<EditRequest> {
   const parsed = parseJson(value);
@@ -105,7 +105,7 @@ async function readAsJson(
     const image = { field: `images.${index}`, reference, needsSize };
     images.push(await imageOfReference(http, request, uploads, image));
   }
-  return {
+  return withMatchingMask({
     fields,
     images,
     mask:
@@ -113,7 +113,21 @@ async function readAsJson(
         ? undefined
         : await imageOfReference(http, request, uploads, { field: 'mask', reference: mask, needsSize }),
     imagesField: 'images',
-  };
+  });
+}
+
+/** The images as the value of a field: a list for a model that takes one, or the only image. */
+export function imageValueOf(
+  { definition }: { readonly definition: ModelDefinition },
+  { images, imagesField: field }: EditRequest,
+): unknown {
+  const urls = images.map(({ url }) => url);
+  // Of a model without rules for the endpoint, that is the error.
+  const hasRules = definition.dialects?.openai?.['images/edits'] !== undefined;
+  if (takesSeveral(definition, 'images/edits', 'image')) return urls;
+  if (urls.length <= 1 || !hasRules) return urls[0];
+  const message = `invalid request: ${field}: the model ${definition.name} takes one image`;
+  throw invalidRequest(message, { param: field, keyword: 'maxItems', code: 'invalid_value' });
 }
 
 function tooMany(field: string, most: number): RequestError {
@@ -121,14 +135,18 @@ function tooMany(field: string, most: number): RequestError {
   return invalidRequest(message, { param: field, keyword: 'maxItems', code: 'invalid_value' });
 }
 
-/** As far as both are stored here; of other URLs, the provider finds out. */
-function requireMatchingMask({ images: [image], mask }: EditRequest): void {
-  if (mask?.width === undefined) return;
+/** Checked as far as both are stored here; of other URLs, the provider finds out. */
+function withMatchingMask(read: EditRequest): EditRequest {
+  const {
+    images: [image],
+    mask,
+  } = read;
+  if (mask?.width === undefined) return read;
   const options = { param: 'mask', keyword: 'mask', code: 'invalid_value' };
   if (mask.mimeType !== 'image/png') {
     throw invalidRequest(`invalid request: mask: got ${mask.mimeType}, want image/png`, options);
   }
-  if (image?.width === undefined || (image.width === mask.width && image.height === mask.height)) return;
+  if (image?.width === undefined || (image.width === mask.width && image.height === mask.height)) return read;
   const sizes = `it has ${mask.width}x${mask.height} pixels, and the first image ${image.width}x${image.height}`;
   throw invalidRequest(`invalid request: mask: ${sizes}`, options);
 }

@@ -2,9 +2,7 @@
 import { failure, success } from '@darkroom/api/tasks/envelope';
 import type { BatchEndpoint } from '@darkroom/api/openai/batches';
 import { ImageGenerationRequestSchema } from '@darkroom/api/openai/images';
-import { VideoRequestSchema } from '@darkroom/api/openai/videos';
-import type { LineEndpoint, LineResponse } from '../../batches/context.ts';
-import type { ModelDefinition } from '../../catalogue/definition.ts';
+import type { LineEndpoint, LineResponse, TaskEndpoint } from '../../batches/context.ts';
 import { inputOf } from '../../catalogue/openai-input.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
@@ -14,26 +12,36 @@ import { presentTask } from '../../presenters/task.ts';
 import { compileParse } from '../../schema/schema-validation.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
-import { errorBody } from '../../text/error-body.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, openAiCodeOf, problemOf, violated } from '../app/errors.ts';
-import { textProblemOf } from '../text/problem.ts';
+import { textLines } from '../text/text-lines.ts';
 import { inFieldsOf } from './call.ts';
+import { imageValueOf, readEditJson } from './edit-request.ts';
 import { failureKind, failureOf } from './failure.ts';
+import type { FieldNames } from './failure.ts';
 import { imagesOf } from './images.ts';
 import type { ImageResponseFields } from './images.ts';
+import { rejected } from './line-rejection.ts';
+import { readVideoJson } from './video-request.ts';
 import { presentOneVideo } from './videos.ts';
 
 const parseImage = compileParse(ImageGenerationRequestSchema, 'invalid request');
-const parseVideo = compileParse(VideoRequestSchema, 'invalid request');
 
 export function createLineEndpoints(http: HttpContext): Readonly<Record<BatchEndpoint, LineEndpoint>> {
-  return { '/v1/tasks': taskLines(http), '/v1/images/generations': imageLines(http), '/v1/videos': videoLines(http) };
+  return {
+    '/v1/tasks': taskLines(http),
+    '/v1/images/generations': imageLines(http),
+    '/v1/images/edits': editLines(http),
+    '/v1/videos': videoLines(http),
+    '/v1/chat/completions': textLines(http, 'chat'),
+    '/v1/responses': textLines(http, 'responses'),
+  };
 }
 
-function taskLines(http: HttpContext): LineEndpoint {
+function taskLines(http: HttpContext): TaskEndpoint {
   return {
-    taskOf: (_, body) => ({ body: isRecord(body) ? body : {}, translate: (error) => error }),
+    kind: 'task',
+    taskOf: (_, body) => Promise.resolve({ body: isRecord(body) ? body : {}, translate: (error) => error }),
     respond(task) {
       const wire = presentTask(task, http.urlSigner, http.now());
       if (task.status === 'success') return Promise.resolve({ status: 200, body: success(wire) });
@@ -48,35 +56,61 @@ function taskLines(http: HttpContext): LineEndpoint {
   };
 }
 
-function imageLines(http: HttpContext): LineEndpoint {
+function imageLines(http: HttpContext): TaskEndpoint {
   return {
-    taskOf(_, body) {
+    kind: 'task',
+    async taskOf(_, body) {
       const fields = parsed(parseImage, body);
       requireUrls(fields);
-      const { model, user } = fields;
-      return mediaTask(http, 'images/generations', model, fields, user ? { metadata: { user } } : {});
+      return mediaTask(http, 'images/generations', fields, metadataOf(fields));
     },
-    async respond(task) {
-      if (task.status !== 'success') return rejected(await failed(http, task, 'images/generations'));
-      return { status: 200, body: imagesOf(http, task, task.outputs, {}) };
-    },
+    respond: (task) => respondWithImages(http, task, 'images/generations'),
     reject: rejected,
   };
 }
 
-function videoLines(http: HttpContext): LineEndpoint {
+function editLines(http: HttpContext): TaskEndpoint {
   return {
-    taskOf(_, body) {
-      const fields = parsed(parseVideo, body);
-      const { model, input_reference: reference } = fields;
-      if (reference?.file_id != null) {
-        const problem = 'a line refers to an image by image_url';
-        throw invalidRequest(`invalid request: input_reference: ${problem}`, {
-          param: 'input_reference',
-          code: 'unsupported_value',
-        });
-      }
-      return mediaTask(http, 'videos', model, { ...fields, input_reference: reference?.image_url }, {});
+    kind: 'task',
+    async taskOf(caller, body) {
+      const read = await readEditJson(http, { caller }, undefined, body);
+      requireUrls(read.fields);
+      const { fields, mask, imagesField } = read;
+      const { definition } = http.catalogue.resolve(fields.model, undefined);
+      const own = definition.dialects?.openai?.['images/edits']?.['image']?.field;
+      const image = imageValueOf({ definition }, read);
+      return mediaTask(
+        http,
+        'images/edits',
+        { ...fields, image, mask: mask?.url },
+        metadataOf(fields),
+        own === undefined ? {} : { [own]: imagesField },
+      );
+    },
+    respond: (task) => respondWithImages(http, task, 'images/edits'),
+    reject: rejected,
+  };
+}
+
+async function respondWithImages(
+  http: HttpContext,
+  task: TaskDetail,
+  endpoint: MediaEndpointName,
+): Promise<LineResponse> {
+  if (task.status !== 'success') return rejected(await failed(http, task, endpoint));
+  return { status: 200, body: imagesOf(http, task, task.outputs, {}) };
+}
+
+function metadataOf({ user }: { readonly user?: string | null }) {
+  return user ? { metadata: { user } } : {};
+}
+
+function videoLines(http: HttpContext): TaskEndpoint {
+  return {
+    kind: 'task',
+    async taskOf(caller, body) {
+      const { fields, image } = await readVideoJson(http, { caller }, undefined, body);
+      return mediaTask(http, 'videos', { ...fields, input_reference: image?.url }, {});
     },
     async respond(task) {
       if (task.status !== 'success') return rejected(await failed(http, task, 'videos'));
@@ -89,16 +123,14 @@ function videoLines(http: HttpContext): LineEndpoint {
 function mediaTask(
   http: HttpContext,
   endpoint: MediaEndpointName,
-  name: string,
-  fields: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>> & { readonly model: string },
   rest: Readonly<Record<string, unknown>>,
+  fieldOf: Readonly<Record<string, string>> = {},
 ) {
+  const { model: name } = fields;
   const model = http.catalogue.resolve(name, undefined);
   const body = { model: name, input: inputOf(model.definition, endpoint, fields), ...rest };
-  const names: { readonly endpoint: MediaEndpointName; readonly model: { readonly definition: ModelDefinition } } = {
-    endpoint,
-    model,
-  };
+  const names: FieldNames = { endpoint, model, fieldOf };
   return { body, translate: (error: DarkroomError) => inFieldsOf(names, error) };
 }
 
@@ -120,9 +152,4 @@ function unsupported(field: string, problem: string) {
 
 async function failed(http: HttpContext, task: TaskDetail, endpoint: MediaEndpointName) {
   return failureOf(task, { endpoint, model: { definition: await http.definitions.read(task.definitionHash) } });
-}
-
-function rejected(error: DarkroomError): LineResponse {
-  const problem = problemOf(error);
-  return { status: factsOf(problem.kind).status, body: errorBody(textProblemOf(problem)) };
 }

@@ -46,15 +46,15 @@ function imageOf(http: HttpContext, upload: Upload & Partial<StoredUpload>, prin
 /**
  * The image that a request refers to.
  *
- * @param uploads receives the image if the request contains it.
+ * @param uploads receives the image if the request contains it; undefined: it may not.
  * @param field of the request, for errors.
  * @param needsSize whether its width and height are needed.
  * @throws {RequestError} 404: the account has no such file. And what storing uploads throws.
  */
 export async function imageOfReference(
   http: HttpContext,
-  { caller }: MediaRequest,
-  uploads: RequestUploads,
+  { caller }: Pick<MediaRequest, 'caller'>,
+  uploads: RequestUploads | undefined,
   {
     field,
     reference,
@@ -70,11 +70,17 @@ export async function imageOfReference(
     return imageOf(http, { ...metadata, ...upload }, fileId);
   }
   if (!/^data:/i.test(url)) return { url, print: url };
+  if (uploads === undefined) throw notReferred(`${field}.image_url`);
   const bytes = bytesOfDataUrl(`${field}.image_url`, url);
   const image = { field: `${field}.image_url`, bytes };
   const upload = await http.uploadSlots.run(accountId, () => storeImageBytes(http, accountId, image));
   uploads.add(upload.id);
   return imageOf(http, upload, upload.sha256);
+}
+
+function notReferred(field: string): RequestError {
+  const message = `invalid request: ${field}: an image is referred to here by a URL or by file_id`;
+  return invalidRequest(message, { param: field, code: 'unsupported_value' });
 }
 
 async function fileOf(http: HttpContext, accountId: string, field: string, id: string): Promise<Upload> {

@@ -39,24 +39,25 @@ export async function readVideoRequest(
   uploads: RequestUploads,
 ): Promise<ReadVideoRequest> {
   if (!isJson(request)) return readForm(http, request, uploads);
-  return withJson(http, request, (value) => withReference(http, request, uploads, value));
+  return withJson(http, request, (value) => readVideoJson(http, request, uploads, value));
 }
 
 async function readForm(http: HttpContext, request: MediaRequest, uploads: RequestUploads): Promise<ReadVideoRequest> {
   const { accountId } = request.caller;
   const form = new VideoForm();
   const [stored] = await http.uploadSlots.run(accountId, () => storeImages(http, request.ctx.req, accountId, form));
-  if (stored === undefined) return withReference(http, request, uploads, form.fields());
+  if (stored === undefined) return readVideoJson(http, request, uploads, form.fields());
   uploads.add(stored.upload.id);
   const fields = form.fields();
   if (IMAGE_FIELD in fields) throw givenTwice();
   return { fields: parsed(fields), image: imageOfForm(http, stored.upload) };
 }
 
-async function withReference(
+/** @param uploads undefined: the image may not be in the request itself. */
+export async function readVideoJson(
   http: HttpContext,
-  request: MediaRequest,
-  uploads: RequestUploads,
+  request: Pick<MediaRequest, 'caller'>,
+  uploads: RequestUploads | undefined,
   value: unknown,
 ): Promise<ReadVideoRequest> {
   const fields = parsed(value);

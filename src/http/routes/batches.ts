@@ -5,10 +5,11 @@ import {
   BatchSchema,
   COMPLETION_WINDOW,
   CreateBatchSchema,
+  isTextBatchEndpoint,
 } from '@darkroom/api/openai/batches';
 import type { CreateBatchBody } from '@darkroom/api/openai/batches';
 import { FILE_EXPIRY_SECONDS } from '@darkroom/api/openai/files';
-import { ForbiddenError } from '../../accounts/authenticate.ts';
+import { ForbiddenError, requireScope } from '../../accounts/authenticate.ts';
 import { BatchNotFoundError, cancelBatch, createBatch, listBatches, readBatch } from '../../batches/batch-record.ts';
 import type { Batch } from '../../batches/batch-record.ts';
 import { MAX_BATCH_FILE_BYTES } from '../../objects/openai-files.ts';
@@ -33,7 +34,7 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
       tag: 'Batches',
       summary: 'Create a batch',
       description:
-        'Compatible with OpenAI’s batches. Each line of the input file is a request of the `endpoint`, which creates a task when it has its turn: a batch takes at most half of the account’s concurrent tasks. The results are files in the form of OpenAI’s API. A line that is wrong, or finds no balance, is an error of that line alone.',
+        'Compatible with OpenAI’s batches. Each line of the input file is a request of the `endpoint`, which becomes a task or a text call when it has its turn: batches take at most half of what the account may have at once. The results are files in the form of OpenAI’s API. A line that is wrong, or finds no balance, is an error of that line alone.',
       access: 'tasks:write',
       budget: 'create',
       body: {
@@ -99,7 +100,7 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
       tag: 'Batches',
       summary: 'Cancel a batch',
       description:
-        'No further line is started. The batch is `cancelling` until the tasks in progress have ended, then `cancelled`, with the results so far.',
+        'No further line is started. The batch is `cancelling` until the lines in progress have ended, then `cancelled`, with the results so far.',
       access: 'tasks:write',
       budget: 'create',
       params: BATCH_PARAM,
@@ -118,6 +119,7 @@ async function create(
 ): Promise<Batch> {
   // Its lines would outlive the token, and its limits.
   if (caller.tokenId !== undefined) throw new ForbiddenError('a short-lived token may not create batches');
+  if (isTextBatchEndpoint(body.endpoint)) requireScope(caller, 'text:write');
   const file = await requireInput(http, caller.accountId, body.input_file_id);
   const batch = await createBatch(
     http.accountDatabase(caller.accountId),

@@ -1,6 +1,5 @@
 /** `POST /v1/images/generations` and `/v1/images/edits` (contract §10): a task whose images are the response. */
-import type { ResolvedModel } from '../../catalogue/catalogue.ts';
-import { inputOf, takesSeveral } from '../../catalogue/openai-input.ts';
+import { inputOf } from '../../catalogue/openai-input.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import {
   ImageEditFormSchema,
@@ -10,7 +9,6 @@ import {
 } from '@darkroom/api/openai/images';
 import type { ImageGenerationRequest } from '@darkroom/api/openai/images';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import {
@@ -21,7 +19,7 @@ import {
   withMediaHeaders,
 } from '../media-calls/call.ts';
 import type { MediaCall } from '../media-calls/call.ts';
-import { readEditRequest } from '../media-calls/edit-request.ts';
+import { imageValueOf, readEditRequest } from '../media-calls/edit-request.ts';
 import { requireReturnable, respondWithImages } from '../media-calls/images.ts';
 import { withUploads } from '../media-calls/request-uploads.ts';
 
@@ -120,14 +118,11 @@ async function edit(
   setHeaders: () => void,
 ): Promise<unknown> {
   return withUploads(http, request.caller.accountId, async (uploads) => {
-    const { fields, images, mask, imagesField } = await readEditRequest(http, request, uploads);
+    const read = await readEditRequest(http, request, uploads);
+    const { fields, images, mask, imagesField } = read;
     requireReturnable(fields);
     const model = http.catalogue.resolve(fields.model, undefined);
-    const image = imageValue(
-      model,
-      images.map(({ url }) => url),
-      imagesField,
-    );
+    const image = imageValueOf(model, read);
     const input = inputOf(model.definition, 'images/edits', { ...fields, image, mask: mask?.url });
     const own = model.definition.dialects?.openai?.['images/edits']?.['image']?.field;
     const call: MediaCall = {
@@ -141,16 +136,6 @@ async function edit(
     };
     return respondWithImages(http, { request, call, fields, completedEvent: 'image_edit.completed', setHeaders });
   });
-}
-
-/** A list for a model that takes one, or the only image. */
-function imageValue({ definition }: ResolvedModel, urls: readonly string[], field: string): unknown {
-  // Of a model without rules for the endpoint, that is the error.
-  const hasRules = definition.dialects?.openai?.['images/edits'] !== undefined;
-  if (takesSeveral(definition, 'images/edits', 'image')) return urls;
-  if (urls.length <= 1 || !hasRules) return urls[0];
-  const message = `invalid request: ${field}: the model ${definition.name} takes one image`;
-  throw invalidRequest(message, { param: field, keyword: 'maxItems', code: 'invalid_value' });
 }
 
 function metadataOf({ user }: { readonly user?: string | null }) {

@@ -25,9 +25,15 @@ export function createBackgroundContext(http: HttpContext, ledger: TextLedger): 
     ledger,
     watch: createAttemptWatch(http),
     readBody: (call) => readBody(http, call),
-    decode: (call, request) => decode(http, call, request),
+    decode: async (call, request) => withPriceOf(call, await decode(http, call, request)),
     problemOf: (error) => textProblemOf(problemOf(error)),
   };
+}
+
+/** A line of a batch may have a lower price. */
+function withPriceOf({ batchId }: BackgroundCall, decoded: DecodedBackgroundCall): DecodedBackgroundCall {
+  if (batchId === null) return decoded;
+  return { ...decoded, call: { ...decoded.call, priceFactor: decoded.call.model.pricing.batchFactor } };
 }
 
 async function readBody(http: HttpContext, { request, batchId, line, lineBegin }: BackgroundCall): Promise<Body> {

@@ -21,7 +21,8 @@ export async function ownsStore(store: ObjectStore, installationId: string): Pro
   return (await readOwner(store)) === installationId;
 }
 
-async function readOwner(store: ObjectStore): Promise<string | undefined> {
+/** @returns the installation that owns the store; undefined: none. */
+export async function readOwner(store: Pick<ObjectStore, 'read'>): Promise<string | undefined> {
   try {
     return (await text(await store.read(OWNER_KEY))).trim();
   } catch (error) {

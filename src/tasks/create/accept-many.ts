@@ -74,6 +74,14 @@ const lockAccount: Statement = {
            FROM account_counters WHERE account_id = $1 FOR NO KEY UPDATE`,
 };
 
+/** What else the transaction that accepts does. Any error of it leaves nothing accepted. */
+export interface AlongsideAccepting {
+  /** Before the account is locked. */
+  begin(transaction: Queryable): Promise<void>;
+  /** @param outcomes of each, in their order. */
+  end(transaction: Queryable, outcomes: readonly ManyOutcome[]): Promise<void>;
+}
+
 /** A row of the transaction existed already, or one of another transaction appeared: nothing was accepted. */
 class ConflictError extends Error {}
 
@@ -87,10 +95,16 @@ export async function acceptMany(
   accountId: string,
   tasks: readonly NewTask[],
   mayClaim: boolean,
+  alongside?: AlongsideAccepting,
 ): Promise<readonly ManyOutcome[]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.transaction((transaction) => acceptIn(transaction, accountId, tasks, mayClaim));
+      return await database.transaction(async (transaction) => {
+        await alongside?.begin(transaction);
+        const outcomes = tasks.length === 0 ? [] : await acceptIn(transaction, accountId, tasks, mayClaim);
+        await alongside?.end(transaction, outcomes);
+        return outcomes;
+      });
     } catch (error) {
       if (!(error instanceof ConflictError) || attempt === MAX_ATTEMPTS) throw error;
     }

@@ -10,7 +10,7 @@ import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts } from '../record/body-facts.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
 import { acceptMany, findReplays } from './accept-many.ts';
-import type { ManyOutcome } from './accept-many.ts';
+import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
 import { IdempotencyMismatchError } from './accept.ts';
 import type { NewTask } from './accept.ts';
 
@@ -18,6 +18,8 @@ import type { NewTask } from './accept.ts';
 export interface CreateItem {
   readonly body: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
+  /** Whether it is the line of a batch, which may have a lower price. */
+  readonly isOfBatch?: boolean | undefined;
   /** Why it is rejected, if that is known already. */
   readonly problem?: DarkroomError | undefined;
 }
@@ -40,6 +42,7 @@ interface OpenItem extends CreateItem {
 
 /**
  * @param nextTurn awaited between items: a thousand of them are much work.
+ * @param alongside what else the transaction does, with the outcome of each item; it takes place without any task too.
  * @returns the outcome of each item, in their order.
  * @throws {RateLimitedError} nothing was created; the whole request may be repeated.
  */
@@ -49,6 +52,7 @@ export async function createMany(
   items: readonly CreateItem[],
   take: TakeMany,
   nextTurn: () => Promise<void>,
+  alongside?: AlongsideAccepting,
 ): Promise<readonly ManyOutcome[]> {
   const { accountId } = caller;
   const database = databaseOf(accountId);
@@ -68,7 +72,7 @@ export async function createMany(
   const waitSeconds = fresh.length === 0 ? 0 : await take(fresh.length);
   if (waitSeconds > 0) throw new RateLimitedError(waitSeconds);
 
-  const outcomes = new Map<OpenItem, ManyOutcome>();
+  const rejections = new Map<OpenItem, ManyOutcome>();
   const tasks: { readonly item: OpenItem; readonly task: NewTask }[] = [];
   for (const item of fresh) {
     await nextTurn();
@@ -76,30 +80,29 @@ export async function createMany(
       if (item.problem !== undefined) throw item.problem;
       tasks.push({ item, task: await validate(caller, item, item.facts) });
     } catch (error) {
-      outcomes.set(item, rejectionOf(error));
+      rejections.set(item, rejectionOf(error));
     }
   }
-  const accepted = await acceptAll(database, accountId, tasks, mayClaim());
-  for (const [index, { item }] of tasks.entries()) {
-    const outcome = accepted[index];
-    if (outcome !== undefined) outcomes.set(item, outcome);
-  }
-  return open.map((item) => outcomeOf(item, { outcomes, replays, firstOf }));
-}
-
-function acceptAll(
-  database: Database,
-  accountId: string,
-  tasks: readonly { readonly task: NewTask }[],
-  mayClaim: boolean,
-): Promise<readonly ManyOutcome[]> {
-  if (tasks.length === 0) return Promise.resolve([]);
-  return acceptMany(
+  const outcomesWith = (accepted: readonly ManyOutcome[]): readonly ManyOutcome[] => {
+    const outcomes = new Map(rejections);
+    for (const [index, { item }] of tasks.entries()) {
+      const outcome = accepted[index];
+      if (outcome !== undefined) outcomes.set(item, outcome);
+    }
+    return open.map((item) => outcomeOf(item, { outcomes, replays, firstOf }));
+  };
+  if (tasks.length === 0 && alongside === undefined) return outcomesWith([]);
+  const accepted = await acceptMany(
     database,
     accountId,
     tasks.map(({ task }) => task),
-    mayClaim,
+    mayClaim(),
+    alongside && {
+      begin: (transaction) => alongside.begin(transaction),
+      end: (transaction, outcomes) => alongside.end(transaction, outcomesWith(outcomes)),
+    },
   );
+  return outcomesWith(accepted);
 }
 
 /** What is wrong with one item. @throws what is wrong with the service: then no item is answered. */

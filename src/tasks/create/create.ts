@@ -18,7 +18,7 @@ import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
-import type { ManyOutcome } from './accept-many.ts';
+import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
 import { createMany } from './create-many.ts';
 import type { CreateItem, TakeMany } from './create-many.ts';
 import { factsOf } from '../record/body-facts.ts';
@@ -80,6 +80,7 @@ export interface TaskCreator {
    * Creates several tasks in one transaction (create-many.ts).
    *
    * @param nextTurn awaited between items.
+   * @param alongside what else the transaction does.
    * @returns the outcome of each, in their order.
    */
   createMany(
@@ -87,6 +88,7 @@ export interface TaskCreator {
     items: readonly CreateItem[],
     take: TakeMany,
     nextTurn: () => Promise<void>,
+    alongside?: AlongsideAccepting,
   ): Promise<readonly ManyOutcome[]>;
 }
 
@@ -103,13 +105,13 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
   const mayClaim = dependencies.mayClaim ?? (() => false);
   const acceptor = createAcceptor(databaseOf, mayClaim);
   return {
-    createMany: (caller, items, take, nextTurn) =>
+    createMany: (caller, items, take, nextTurn, alongside) =>
       createMany(
         {
           databaseOf,
           mayClaim,
-          validate: async (of, { body, idempotencyKey }, facts) => ({
-            ...(await validateRequest(of, body, idempotencyKey, facts, undefined)),
+          validate: async (of, { body, idempotencyKey, isOfBatch = false }, facts) => ({
+            ...(await validateRequest(of, body, idempotencyKey, facts, undefined, isOfBatch)),
             waiter: undefined,
           }),
         },
@@ -117,6 +119,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
         items,
         take,
         nextTurn,
+        alongside,
       ),
 
     async create(caller, body, idempotencyKey, budget, large, waiter) {
@@ -162,6 +165,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     idempotencyKey: string | undefined,
     { fingerprint: print, unstorable }: BodyFacts,
     large: LargeBody | undefined,
+    isOfBatch = false,
   ): Promise<Omit<NewTask, 'waiter'>> {
     const parsed = parseBody(body);
     if (parsed.violation !== undefined) throw new InvalidTaskError(parsed.violation);
@@ -174,7 +178,9 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
     assertValid(findCallbackViolation(request.callback, dependencies.egressPolicy));
     assertValid(findTimeoutViolation(request.timeoutSeconds, handlingSeconds));
-    const holdMicroUsd = worstCaseCost(model.definition.pricing, request.input);
+    const { pricing } = model.definition;
+    const priceFactor = isOfBatch ? pricing.batchFactor : undefined;
+    const holdMicroUsd = worstCaseCost(pricing, request.input, priceFactor);
     assertValid(findMaxCostViolation(request.maxCost, holdMicroUsd));
     const media = await validateMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
     assertValid(media.problems[0]);
@@ -195,6 +201,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       queuedSeconds,
       callbackUrl: request.callback?.url,
       holdMicroUsd,
+      priceFactor,
       inputObjects: media.objectKeys,
       spendCapIds: caller.spendCapIds,
     };

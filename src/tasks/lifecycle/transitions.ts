@@ -29,6 +29,8 @@ export interface WorkingTask {
   readonly storage: 'temp' | 'persistent';
   readonly timeoutSeconds: number | null;
   readonly heldMicroUsd: bigint;
+  /** What its price is multiplied by; null: it is not. */
+  readonly priceFactor: string | null;
   readonly isCancelRequested: boolean;
   /** The deadline of the stage that has one at this moment, by the worker's steady clock: `performance.now()` plus what is left. */
   readonly deadlineAt: number | null;
@@ -50,7 +52,7 @@ interface WorkingRow extends Omit<WorkingTask, 'deadlineAt' | 'archivingDeadline
 // The time left is computed by the database's clock: the worker's may be wrong.
 const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", status, model, route,
   definition_hash AS "definitionHash", coalesce(input, '{}') AS input, storage, timeout_seconds AS "timeoutSeconds",
-  held_micro_usd AS "heldMicroUsd", cancel_requested_at IS NOT NULL AS "isCancelRequested",
+  held_micro_usd AS "heldMicroUsd", price_factor AS "priceFactor", cancel_requested_at IS NOT NULL AS "isCancelRequested",
   ${REQUEST_HASH} AS "requestHash",
   floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds", url_key_id AS "urlKeyId",
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",

@@ -38,6 +38,8 @@ export interface TaskDetail {
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly heldMicroUsd: bigint;
   readonly capturedMicroUsd: bigint | null;
+  /** What its price is multiplied by (NewTask); null: it is not. */
+  readonly priceFactor: string | null;
   readonly errorReason: FailureReason | null;
   /** What was wrong with the input, where we found the fault: the field's path and the case. */
   readonly errorField: string | null;
@@ -78,6 +80,7 @@ export interface TaskRow extends Omit<TaskDetail, 'outputs'> {
 /** The columns of a detail, of `tasks t`; lists read the same. */
 export const TASK_DETAIL_COLUMNS = `t.id, t.account_id AS "accountId", t.key_id AS "keyId", t.model, t.route, t.status, t.storage, t.metadata,
   t.held_micro_usd AS "heldMicroUsd", t.captured_micro_usd AS "capturedMicroUsd",
+  t.price_factor AS "priceFactor",
   t.error_reason AS "errorReason", t.error_field AS "errorField", t.error_case AS "errorCase", t.definition_hash AS "definitionHash",
   floor(extract(epoch FROM t.created_at))::float8 AS "createdAt",
   floor(extract(epoch FROM t.started_at))::float8 AS "startedAt",

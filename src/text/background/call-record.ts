@@ -275,15 +275,21 @@ export async function deleteEndedCalls(database: Queryable, limit: number): Prom
 
 const deleteBatchCalls: Statement = {
   name: 'delete_background_calls_of_batch',
-  text: `DELETE FROM background_calls b
-          WHERE batch_id = $1 AND ended_at IS NOT NULL
-            AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL)`,
+  text: `DELETE FROM background_calls
+          WHERE id IN (
+                SELECT id FROM background_calls b
+                 WHERE batch_id = $1 AND ended_at IS NOT NULL
+                   AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL)
+                 LIMIT $2 FOR UPDATE SKIP LOCKED)
+          RETURNING id`,
 };
 
 /**
  * Deletes the records of a batch's lines, once its files are written. One whose money is not settled yet stays: call it
  * again, or leave it to the next pass.
+ *
+ * @returns how many, at most `limit`.
  */
-export async function deleteCallsOfBatch(database: Queryable, batchId: string): Promise<void> {
-  await database.query(deleteBatchCalls, [batchId]);
+export async function deleteCallsOfBatch(database: Queryable, batchId: string, limit: number): Promise<number> {
+  return (await database.query(deleteBatchCalls, [batchId, limit])).length;
 }

@@ -7,6 +7,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
+import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { accessEnded } from '../answer.ts';
 import { errorBody } from '../error-body.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
@@ -173,8 +174,7 @@ class Attempt {
       }
       if (isToBeRepeated(error)) {
         // A fault of ours counts as a lost attempt.
-        if (error instanceof DatabaseUnavailableError)
-          await releaseAttempt(database, this.#call, false).catch(() => {});
+        if (isOutage(error)) await releaseAttempt(database, this.#call, false).catch(() => {});
         throw error;
       }
       const waitMs = this.#waitFor(error);
@@ -206,9 +206,14 @@ function waitAWhile(): Extract<AttemptResult, { kind: 'wait' }> {
   return { kind: 'wait', ms: Math.round(WAIT_MS.least + Math.random() * WAIT_MS.spread) };
 }
 
-/** What says nothing about the call: the database is unavailable, or there is a fault of ours. */
+/** What says nothing about the call: an outage, or a fault of ours. */
 function isToBeRepeated(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError || !(error instanceof DarkroomError);
+  return isOutage(error) || !(error instanceof DarkroomError);
+}
+
+/** What the call needs is unavailable: the database, or for the line of a batch the store. */
+function isOutage(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof StoreUnavailableError;
 }
 
 interface Concluded {

@@ -1,6 +1,6 @@
 /**
- * What a text call costs (contract §7): tokens of each kind times the price of a million of them, added up exactly and
- * rounded up once, to the micro.
+ * What a text call costs (contract §7): tokens of each kind times the price of a million of them, added up exactly,
+ * times the factor of the price for the line of a batch, and rounded up once, to the micro.
  */
 import type { TextPricing } from '../../catalogue/text-definition.ts';
 import { add, decimalOf, largerOf, multiply, roundUpToMicroUsd } from '../../domain/money.ts';
@@ -26,20 +26,25 @@ export interface TextBounds {
  * The worst case in micro-USD, which is held before the call: all input at its full price, and every token of output
  * at the higher of the prices of output and of reasoning.
  */
-export function worstCaseCost(pricing: TextPricing, { inputTokens, maxOutputTokens, choices }: TextBounds): bigint {
+export function worstCaseCost(
+  pricing: TextPricing,
+  { inputTokens, maxOutputTokens, choices }: TextBounds,
+  priceFactor = '1',
+): bigint {
   const { input, output, reasoning } = pricesOf(pricing);
   const most = multiply(tokens(maxOutputTokens), tokens(choices));
-  return cost([tokens(inputTokens), input], [most, largerOf(output, reasoning)]);
+  return cost(priceFactor, [tokens(inputTokens), input], [most, largerOf(output, reasoning)]);
 }
 
 /**
  * What was used, in micro-USD: cached input and reasoning at prices of their own, if the model has such prices. It may
  * be above the worst case if an upstream counts differently from us; a settlement never captures more than was held.
  */
-export function actualCost(pricing: TextPricing, usage: TokenUsage): bigint {
+export function actualCost(pricing: TextPricing, usage: TokenUsage, priceFactor = '1'): bigint {
   const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = plausibleUsage(usage);
   const { input, cachedInput, output, reasoning } = pricesOf(pricing);
   return cost(
+    priceFactor,
     [tokens(inputTokens - cachedInputTokens), input],
     [tokens(cachedInputTokens), cachedInput],
     [tokens(outputTokens - reasoningTokens), output],
@@ -73,8 +78,9 @@ function tokens(count: number): Decimal {
 }
 
 /** @param parts how many, and what a million of them costs in USD. */
-function cost(...parts: readonly (readonly [Decimal, Decimal])[]): bigint {
-  const perMillion = parts.map(([count, price]) => multiply(count, price)).reduce(add);
+function cost(priceFactor: string, ...parts: readonly (readonly [Decimal, Decimal])[]): bigint {
+  const sum = parts.map(([count, price]) => multiply(count, price)).reduce(add);
+  const perMillion = multiply(sum, exact(priceFactor));
   return roundUpToMicroUsd({ digits: perMillion.digits, scale: perMillion.scale + MILLION_DIGITS });
 }
 

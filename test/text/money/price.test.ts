@@ -17,6 +17,18 @@ const usage = (changes: Partial<TokenUsage> = {}): TokenUsage => ({
   ...changes,
 });
 
+describe('the factor of a batch', () => {
+  it('multiplies the sum before it is rounded up, once', () => {
+    const pricing = { unit: 'token', inputUsd: '3', outputUsd: '15' } as const;
+    const bounds = { inputTokens: 101, maxOutputTokens: 10, choices: 1 };
+    assert.equal(worstCaseCost(pricing, bounds), 453n);
+    assert.equal(worstCaseCost(pricing, bounds, '0.5'), 227n);
+    const usage = { inputTokens: 101, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 };
+    assert.equal(actualCost(pricing, usage, '0.5'), 159n);
+    assert.equal(actualCost(pricing, usage, '1.0'), actualCost(pricing, usage));
+  });
+});
+
 describe('the hold of a text call', () => {
   it('covers its input and its maximum output', () => {
     assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 1 }), 450n);

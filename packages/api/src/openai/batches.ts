@@ -4,8 +4,17 @@ import type { Static } from 'typebox';
 import { UnixSeconds } from '../tasks/fields.ts';
 import { FILE_EXPIRY_SECONDS } from './files.ts';
 
+/** Those of text models. */
+export const TEXT_BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/responses'] as const;
+
 /** What the lines of a batch may be requests of. */
-export const BATCH_ENDPOINTS = ['/v1/tasks', '/v1/images/generations', '/v1/videos'] as const;
+export const BATCH_ENDPOINTS = [
+  '/v1/tasks',
+  '/v1/images/generations',
+  '/v1/images/edits',
+  '/v1/videos',
+  ...TEXT_BATCH_ENDPOINTS,
+] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
 /** The maximum number of lines of a batch: OpenAI's. */
@@ -26,6 +35,10 @@ export const BATCH_STATUSES = [
   'cancelled',
 ] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
+export function isTextBatchEndpoint(endpoint: BatchEndpoint): boolean {
+  return TEXT_BATCH_ENDPOINTS.some((each) => each === endpoint);
+}
 
 const BATCH_ID = '^batch_[0-9A-HJKMNP-TV-Z]{26}$';
 const Endpoint = (description: string) =>
@@ -71,11 +84,25 @@ export const BatchProblemSchema = Type.Object({
 export type BatchProblem = Static<typeof BatchProblemSchema>;
 
 const time = Type.Optional(UnixSeconds);
+const Tokens = Type.Integer({ minimum: 0 });
+
+/** OpenAI's, as of a response. */
+const BatchUsage = Type.Object(
+  {
+    input_tokens: Tokens,
+    input_tokens_details: Type.Object({ cached_tokens: Tokens }),
+    output_tokens: Tokens,
+    output_tokens_details: Type.Object({ reasoning_tokens: Tokens }),
+    total_tokens: Tokens,
+  },
+  { description: 'The tokens of the lines that were answered, in their order so far. Only for text models.' },
+);
 
 export const BatchSchema = Type.Object({
   id: Type.String({ pattern: BATCH_ID }),
   object: Type.Literal('batch'),
   endpoint: Endpoint('As requested.'),
+  model: Type.Optional(Type.String({ description: 'The model that all lines name, once they were read.' })),
   errors: Type.Optional(
     Type.Object(
       { object: Type.Literal('list'), data: Type.Array(BatchProblemSchema) },
@@ -101,6 +128,7 @@ export const BatchSchema = Type.Object({
     completed: Type.Integer({ minimum: 0 }),
     failed: Type.Integer({ minimum: 0 }),
   }),
+  usage: Type.Optional(BatchUsage),
   metadata: Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()]),
 });
 export type WireBatch = Static<typeof BatchSchema>;

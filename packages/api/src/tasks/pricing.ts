@@ -7,6 +7,13 @@ export const UNIT_PRICE = '^[0-9]{1,9}(\\.[0-9]{1,12})?$';
 /** An amount in whole micros. */
 const STEP = '^[0-9]{1,6}(\\.[0-9]{1,6})?$';
 
+/** What the lines of batches cost, as a part of the price. Above 0: the proofs of prices check that. */
+export const BatchFactor = Type.String({
+  pattern: '^(?:0\\.[0-9]{1,6}|1(?:\\.0{1,6})?)$',
+  description:
+    'A factor of the price of the lines of batches: above 0, at most 1. Absent: they cost as much as other requests.',
+});
+
 const FieldName = Type.String({ minLength: 1, maxLength: 100, description: 'A field of the input.' });
 
 const Value = Type.Unsafe<string | boolean | number>({ type: ['string', 'boolean', 'integer'] });
@@ -150,6 +157,7 @@ export const PricingSchema = Type.Object(
         },
       ),
     ),
+    batchFactor: Type.Optional(BatchFactor),
     lateCancel: Type.Optional(
       Type.Unsafe<LateCancel>({
         type: 'string',

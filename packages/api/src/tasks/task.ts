@@ -114,7 +114,19 @@ export const TaskSchema = Type.Object(
       ),
     ),
     billing: Type.Object(
-      { currency: Type.Literal('USD'), held: Usd, captured: Usd, released: Usd },
+      {
+        currency: Type.Literal('USD'),
+        held: Usd,
+        captured: Usd,
+        released: Usd,
+        priceFactor: Type.Optional(
+          Type.String({
+            pattern: '^[01](\\.[0-9]{1,6})?$',
+            description:
+              'The factor of the price. Only if the task is the line of a batch and its model has a `batchFactor`.',
+          }),
+        ),
+      },
       {
         additionalProperties: false,
         description:

@@ -147,6 +147,7 @@ export const texts = {
         : value === 'false'
           ? `× ${factor} without ${spaced(field)}`
           : `× ${factor} if ${spaced(field)} is ${value}`,
+    batches: (factor: string) => `× ${factor} in batches`,
     images: (field: string, otherwise: number) => `× number of images: “${field}”, default ${otherwise}`,
     seconds: (field: string, otherwise: number | undefined) =>
       `× seconds: “${field}”${otherwise === undefined ? '' : `, default ${otherwise}`}`,

@@ -533,6 +533,10 @@ export interface Pricing {
     default?: string | boolean | number;
   }[];
   /**
+   * A factor of the price of the lines of batches: above 0, at most 1. Absent: they cost as much as other requests.
+   */
+  batchFactor?: string;
+  /**
    * The cost of a task that is cancelled while it is `handling` although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). It never exceeds the held amount.
    */
   lateCancel?: 'billed' | 'full' | 'free';
@@ -562,6 +566,10 @@ export interface TextPricing {
    * Decimal USD per million tokens.
    */
   reasoningUsd?: string;
+  /**
+   * A factor of the price of the lines of batches: above 0, at most 1. Absent: they cost as much as other requests.
+   */
+  batchFactor?: string;
 }
 
 export interface ModelDetail {
@@ -759,6 +767,10 @@ export interface Task {
     held: string;
     captured: string;
     released: string;
+    /**
+     * The factor of the price. Only if the task is the line of a batch and its model has a `batchFactor`.
+     */
+    priceFactor?: string;
   };
   callback?: {
     state: 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'stopped';

@@ -548,6 +548,10 @@ class Pricing(BaseModel):
     """
     Factors of the price. A factor applies if `field`, or `default` if the field is absent, equals `value`. All factors that apply are multiplied.
     """
+    batch_factor: str | None = Field(None, alias="batchFactor")
+    """
+    A factor of the price of the lines of batches: above 0, at most 1. Absent: they cost as much as other requests.
+    """
     late_cancel: Literal["billed", "full", "free"] | str | None = Field(None, alias="lateCancel")
     """
     The cost of a task that is cancelled while it is `handling` although its provider had finished: the amount that the provider reports as billed (`billed`, the default), the price of the files that it generated, each as requested (`full`), or nothing (`free`). It never exceeds the held amount.
@@ -607,6 +611,10 @@ class Billing(BaseModel):
     held: str
     captured: str
     released: str
+    price_factor: str | None = Field(None, alias="priceFactor")
+    """
+    The factor of the price. Only if the task is the line of a batch and its model has a `batchFactor`.
+    """
 
 
 class Callback(BaseModel):
@@ -766,6 +774,10 @@ class TextPricing(BaseModel):
     reasoning_usd: str | None = Field(None, alias="reasoningUsd")
     """
     Decimal USD per million tokens.
+    """
+    batch_factor: str | None = Field(None, alias="batchFactor")
+    """
+    A factor of the price of the lines of batches: above 0, at most 1. Absent: they cost as much as other requests.
     """
 
 

@@ -29,7 +29,7 @@ export function isTextPricing(pricing: Pricing): pricing is TextPricing {
   return 'inputUsd' in pricing;
 }
 
-function tokenWords({ inputUsd, cachedInputUsd, outputUsd, reasoningUsd }: TextPricing): PriceWords {
+function tokenWords({ inputUsd, cachedInputUsd, outputUsd, reasoningUsd, batchFactor }: TextPricing): PriceWords {
   const { perTokens } = texts.price;
   return {
     short: texts.price.tokensShort(formatUsd(inputUsd), formatUsd(outputUsd)),
@@ -38,6 +38,7 @@ function tokenWords({ inputUsd, cachedInputUsd, outputUsd, reasoningUsd }: TextP
       ...(cachedInputUsd === undefined ? [] : [perTokens(formatUsd(cachedInputUsd), 'cached')]),
       perTokens(formatUsd(outputUsd), 'output'),
       ...(reasoningUsd === undefined ? [] : [perTokens(formatUsd(reasoningUsd), 'reasoning')]),
+      ...batchWords(batchFactor),
     ],
   };
 }
@@ -60,6 +61,7 @@ function mediaWords(pricing: MediaPricing): PriceWords {
             texts.price.where(perUnit(price), by?.fields?.join(' / ') ?? by?.field ?? '', value.replaceAll('/', ' / ')),
           )),
       ...factors.map(({ field, value, factor }) => texts.price.factor(factor, field, String(value))),
+      ...batchWords(pricing.batchFactor),
       ...(pricing.count === undefined || pricing.hold !== undefined
         ? []
         : [texts.price.images(pricing.count.field, pricing.count.default ?? 1)]),
@@ -72,6 +74,10 @@ function mediaWords(pricing: MediaPricing): PriceWords {
       ...(pricing.rounding === undefined ? [] : [texts.price.rounding(formatUsd(pricing.rounding.step))]),
     ],
   };
+}
+
+function batchWords(factor: string | undefined): readonly string[] {
+  return factor === undefined ? [] : [texts.price.batches(factor)];
 }
 
 /** The most that is charged for, and what without a report. */

@@ -1,0 +1,102 @@
+/** What a batch says of its lines while they end in any order, and how long it is there afterwards. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { WireBatch } from '@darkroom/api/openai/batches';
+import { advanceBatch } from '../../src/batches/advance.ts';
+import { BatchNotFoundError, cancelBatch } from '../../src/batches/batch-record.ts';
+import type { Batch } from '../../src/batches/batch-record.ts';
+import { feedLines } from '../../src/batches/feed.ts';
+import { deleteOldBatches } from '../../src/batches/retention.ts';
+import { settleLines } from '../../src/batches/settle-lines.ts';
+import { taskIdForKey } from '../../src/domain/ids.ts';
+import { lineKey } from '../../src/batches/line.ts';
+import { lineOf } from '../e2e/batch-client.ts';
+import type { ServedAccount } from '../http/serve.ts';
+import { openBatchLab } from './batch-lab.ts';
+import type { BatchLab } from './batch-lab.ts';
+
+const TASKS = '/v1/tasks';
+const NEVER = new AbortController().signal;
+const DAY_MS = 86_400_000;
+
+const taskLine = (id: string, model: unknown = 'acme/images'): string =>
+  lineOf(TASKS, id, { model, input: { prompt: 'a lake' } });
+
+let lab: BatchLab;
+let account: ServedAccount;
+before(async () => {
+  lab = await openBatchLab();
+  account = await lab.served.newAccount();
+});
+after(() => lab.served.close());
+
+async function wireOf({ id }: Batch): Promise<WireBatch> {
+  return (await account.client.send('GET', `/v1/batches/${id}`)).body as unknown as WireBatch;
+}
+
+describe('request_counts', () => {
+  const settle = async (batch: Batch): Promise<number> => {
+    return settleLines(lab.context, await lab.read(batch));
+  };
+  const succeed = async (batch: Batch, line: number): Promise<void> => {
+    const id = taskIdForKey(lab.context.installationId, batch.accountId, lineKey(batch.id, line));
+    await lab.served.succeed(id, Buffer.from('an image'));
+  };
+
+  it('has the lines as they end, each once', async () => {
+    const batch = await lab.begin(account, TASKS, [taskLine('a'), taskLine('b'), '{', taskLine('d')]);
+    await feedLines(lab.context, batch, 0);
+
+    await succeed(batch, 3);
+    assert.equal(await settle(batch), 2);
+    assert.deepEqual((await wireOf(batch)).request_counts, { total: 4, completed: 1, failed: 1 });
+    await settle(batch);
+    assert.deepEqual((await wireOf(batch)).request_counts, { total: 4, completed: 1, failed: 1 });
+
+    await succeed(batch, 0);
+    assert.equal(await settle(batch), 1);
+    assert.deepEqual((await wireOf(batch)).request_counts, { total: 4, completed: 2, failed: 1 });
+
+    await succeed(batch, 1);
+    assert.equal(await settle(batch), 0);
+    assert.deepEqual((await wireOf(batch)).request_counts, { total: 4, completed: 3, failed: 1 });
+    const { linesSettled, aheadCompleted, aheadFailed } = await lab.read(batch);
+    assert.deepEqual([linesSettled, aheadCompleted, aheadFailed], [4, 0, 0]);
+  });
+});
+
+describe('model', () => {
+  const cases: readonly (readonly [string, readonly string[], string | undefined])[] = [
+    ['is that of all lines', [taskLine('a'), taskLine('b')], 'acme/images'],
+    ['is absent if they differ', [taskLine('a'), taskLine('b', 'acme/text')], undefined],
+    ['is absent if a line has none', [taskLine('a'), '{'], undefined],
+    ['is absent if it is no name', [taskLine('a', 'a\u0000b')], undefined],
+    ['is absent if it is no text', [taskLine('a', { name: 'acme/images' })], undefined],
+  ];
+  for (const [what, lines, model] of cases) {
+    it(what, async () => {
+      assert.equal((await wireOf(await lab.begin(account, TASKS, lines))).model, model);
+    });
+  }
+});
+
+describe('a batch that has ended', () => {
+  const deleteAt = (now: number): Promise<number> => deleteOldBatches(lab.context.database, { now, limit: 100 });
+
+  it('is deleted after 30 days, and no other', async () => {
+    const [ended, open] = [
+      await lab.begin(account, TASKS, [taskLine('a')]),
+      await lab.begin(account, TASKS, [taskLine('a')]),
+    ];
+    await cancelBatch(lab.context.database, ended.id, ended.accountId);
+    assert.equal(await advanceBatch(lab.context, ended.id, NEVER), true);
+    const endedAt = ((await lab.read(ended)).endedAt ?? NaN) * 1000;
+
+    assert.equal(await deleteAt(endedAt + 30 * DAY_MS - 1_000), 0);
+    assert.equal((await lab.read(ended)).status, 'cancelled');
+    assert.equal(await deleteAt(endedAt + 30 * DAY_MS + 1_000), 1);
+
+    await assert.rejects(lab.read(ended), BatchNotFoundError);
+    assert.equal((await lab.read(open)).status, 'in_progress');
+  });
+});

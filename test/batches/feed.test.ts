@@ -1,0 +1,68 @@
+/** Feeding the lines of a batch by attempts that overtake each other. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { advanceBatch } from '../../src/batches/advance.ts';
+import { cancelBatch } from '../../src/batches/batch-record.ts';
+import { feedLines } from '../../src/batches/feed.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { lineOf } from '../e2e/batch-client.ts';
+import { PRICE } from '../tasks/task-room.ts';
+import { freezeBeforeCreate, openBatchLab } from './batch-lab.ts';
+import type { BatchLab } from './batch-lab.ts';
+
+const TASKS = '/v1/tasks';
+const LINES = ['a', 'b', 'c'].map((id) => lineOf(TASKS, id, { model: 'acme/images', input: { prompt: 'a lake' } }));
+const NEVER = new AbortController().signal;
+
+let lab: BatchLab;
+before(async () => {
+  lab = await openBatchLab();
+});
+after(async () => {
+  assert.deepEqual(await verifyLedger(lab.served.room.database), []);
+  await lab.served.close();
+});
+
+describe('an attempt that stops before it creates the tasks of its lines', () => {
+  it('creates none once another attempt has cancelled the batch', async () => {
+    const account = await lab.served.newAccount();
+    const batch = await lab.begin(account, TASKS, LINES);
+    const attempt = freezeBeforeCreate(lab.context);
+    const feeding = feedLines(attempt.context, batch, 0);
+    await attempt.frozen;
+
+    await cancelBatch(lab.context.database, batch.id, batch.accountId);
+    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    attempt.goOn();
+
+    assert.equal(await feeding, false);
+    assert.equal(await lab.tasksOf(account), 0);
+    const ended = await lab.read(batch);
+    assert.deepEqual([ended.status, ended.linesFed], ['cancelled', 0]);
+    const errors = await lab.results(account, ended.errorFileId);
+    assert.deepEqual(
+      errors.map(({ custom_id: id, error }) => [id, error?.code]),
+      ['a', 'b', 'c'].map((id) => [id, 'batch_cancelled']),
+    );
+  });
+
+  it('creates none once another attempt has fed the lines', async () => {
+    const account = await lab.served.newAccount();
+    const batch = await lab.begin(account, TASKS, LINES);
+    const attempt = freezeBeforeCreate(lab.context);
+    const feeding = feedLines(attempt.context, batch, 0);
+    await attempt.frozen;
+
+    assert.equal(await feedLines(lab.context, batch, 0), true);
+    attempt.goOn();
+
+    assert.equal(await feeding, false);
+    assert.equal((await lab.read(batch)).linesFed, 3);
+    assert.equal(await lab.tasksOf(account), 3);
+    const [held] = await lab.served.room.rows<{ held: bigint }>(
+      'SELECT held_micro_usd AS held FROM account_counters WHERE account_id = $1',
+      account.id,
+    );
+    assert.equal(held?.held, PRICE * 3n);
+  });
+});
