@@ -16,6 +16,7 @@ import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
+import { deleteOldEvents } from '../src/text/background/event-log.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -65,7 +66,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const pieces = await eachBatch((limit) => deleteOldPieces(database, limit));
           const tokens = await eachBatch((limit) => deleteOldTokens(database, { now, limit }));
           const calls = await eachBatch((limit) => deleteEndedCalls(database, limit));
-          return stored + awaited + pieces + tokens + calls;
+          const events = await eachBatch((limit) => deleteOldEvents(database, limit));
+          return stored + awaited + pieces + tokens + calls + events;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);
