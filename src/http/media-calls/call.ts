@@ -260,7 +260,8 @@ async function startResponse(http: HttpContext, request: MediaRequest, call: Med
   };
 }
 
-function isRetry(ctx: MediaRequest['ctx']): boolean {
+/** Whether a client of OpenAI's says that its request is an automatic retry. */
+export function isRetry(ctx: Pick<MediaRequest['ctx'], 'get'>): boolean {
   return /^[1-9]\d{0,5}$/.test(ctx.get('X-Stainless-Retry-Count'));
 }
 
