@@ -130,9 +130,13 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         if (body.background === true) return createInBackground(http, request, model, body);
         const id = newTextCallId('responses');
         const images = imageTasksOf(http, ctx);
-        const { onTask } = images;
-        const decoding = { id, caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res), onTask };
-        const { call, toSave } = await decodeResponseCall(http, model, body, decoding);
+        const { call, toSave } = await decodeResponseCall(http, model, body, {
+          id,
+          caller,
+          nextTurn: large?.nextTurn,
+          until: closedSignal(ctx.res),
+          onTask: (taskIds) => images.onTask(taskIds),
+        });
         const answering = answerTextCall(http, request, {
           ...call,
           ...(toSave === undefined ? {} : { onAnswered: (response) => store(http, toSave(response)) }),
