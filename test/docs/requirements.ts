@@ -634,6 +634,11 @@ export const SECTIONS: readonly RequirementSection[] = [
         title: 'identity of text',
         text: 'with text included: whatever becomes of a call, it is held and settled once',
       },
+      {
+        number: 'C7-44',
+        title: 'batchFactor',
+        text: 'multiplies the price of the line of a batch, in hold and capture, before it is rounded up once',
+      },
     ],
   },
   {
@@ -693,6 +698,25 @@ export const SECTIONS: readonly RequirementSection[] = [
         text: 'after the headers an error is an event, then `[DONE]`; a stream never just stops',
       },
       { number: 'C9-14', title: 'model', text: 'unknown or not of text: 400 `MODEL_UNAVAILABLE`, `model_not_found`' },
+    ],
+  },
+  {
+    document: 'The contract',
+    title: '§10 Batches',
+    requirements: [
+      {
+        number: 'C10-1',
+        title: 'lines',
+        text: 'each becomes one task or text call, has one result, and is charged once',
+      },
+      { number: 'C10-2', title: 'pace', text: 'at most half of what the account may have at once' },
+      { number: 'C10-3', title: 'request_counts, usage', text: 'count each line once, and its tokens once' },
+      { number: 'C10-4', title: 'cancel', text: 'starts no more lines; those in progress end, and are paid' },
+      {
+        number: 'C10-5',
+        title: 'input',
+        text: 'stays until the batch has ended; if it is lost, the batch fails with its results',
+      },
     ],
   },
 ];

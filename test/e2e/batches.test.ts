@@ -278,6 +278,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), 1);
   });
 
+  // Proves C7-44.
   it('holds and captures the price of a line times the factor of its model', async () => {
     const { account, batches } = await newClient();
     const request = { model: REDUCED, input: { prompt: 'a lake' } };
@@ -335,6 +336,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), 0);
   });
 
+  // Proves C10-4.
   it('starts no more lines once it is cancelled, and reports every line', async () => {
     const { account, batches } = await newClient({ runningCap: 2 });
     const ids = Array.from({ length: 60 }, (_, index) => `line-${index}`);
@@ -384,6 +386,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), results.length);
   });
 
+  // Proves C10-2.
   it('leaves half of the slots of an account to its other tasks', async () => {
     const { account, batches } = await newClient({ runningCap: 4 });
     const { id } = await batches.create(

@@ -63,6 +63,7 @@ describe('kill -9 while a batch runs', () => {
     return (counts?.completed ?? 0) + (counts?.failed ?? 0);
   }
 
+  // Proves C10-1.
   it('gives every line one result, and charges it once', async (t) => {
     const [api, worker] = [darkroom.apis[0] ?? assert.fail(), darkroom.workers[0] ?? assert.fail()];
     const ids = Array.from({ length: LINES }, (_, index) => `line-${index}`);
@@ -121,6 +122,7 @@ describe('kill -9 while a batch runs', () => {
     assert.deepEqual(await verifyLedger(database), []);
   });
 
+  // Proves C10-1.
   it('answers every line of a text model once, and charges it once', async (t) => {
     const api = darkroom.apis[0] ?? assert.fail();
     const ids = Array.from({ length: TEXT_LINES }, (_, index) => `text-${index}`);
