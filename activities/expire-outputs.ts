@@ -18,6 +18,7 @@ import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
 import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
+import { deleteOldEvents } from '../src/text/background/event-log.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -69,7 +70,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const batches = await eachBatch((limit) => deleteOldBatches(database, { now, limit }));
           const calls = await eachBatch((limit) => deleteEndedCalls(database, limit));
           const lines = await eachBatch((limit) => deleteLeftBatchCalls(database, limit));
-          return stored + awaited + pieces + tokens + batches + calls + lines;
+          const events = await eachBatch((limit) => deleteOldEvents(database, limit));
+          return stored + awaited + pieces + tokens + batches + calls + lines + events;
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);

@@ -137,6 +137,14 @@ CREATE INDEX background_calls_of_account ON background_calls USING btree (accoun
 CREATE UNIQUE INDEX background_calls_of_batch ON background_calls USING btree (batch_id, line) WHERE (batch_id IS NOT NULL);
 CREATE INDEX background_calls_stalled ON background_calls USING btree (touched_at) WHERE (ended_at IS NULL);
 
+CREATE TABLE background_events (
+  call_id text NOT NULL,
+  first integer NOT NULL,
+  next integer NOT NULL,
+  frames text[] NOT NULL,
+  CONSTRAINT background_events_pkey PRIMARY KEY (call_id, first)
+);
+
 CREATE TABLE batch_rejections (
   batch_id text NOT NULL,
   line integer NOT NULL,

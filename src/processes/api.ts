@@ -159,6 +159,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       await sleep(config.drainMs);
       connecting.abort();
       http.feed.close();
+      http.backgroundFeed.close();
       const workersClosed = Promise.all(workers.map((worker) => worker.close()));
       const graceMs = config.shutdownGraceMs;
       const grace = setTimeout(

@@ -28,6 +28,7 @@ import { createPublicKeys } from '../providers/hooks/public-keys.ts';
 import { createHookVerifier } from '../providers/hooks/verify-hook.ts';
 import { createUploadSlots } from '../objects/uploads.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
+import { createBackgroundFeed } from '../text/background/event-feed.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
 import { createPieceFeed } from '../tasks/listing/piece-feed.ts';
@@ -86,6 +87,7 @@ export function createHttpContext(
     keyUse,
     feed: createEventFeed({ database, logger: foundation.logger }),
     pieces: createPieceFeed({ database, logger: foundation.logger }),
+    backgroundFeed: createBackgroundFeed({ database, logger: foundation.logger }),
     eventStreams: createEventStreams(now),
     sessions,
     openResponses: createOpenResponses({

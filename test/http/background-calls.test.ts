@@ -201,8 +201,7 @@ describe('a text call in the background', () => {
 
   it('is cancelled before it begins, and nothing is held', async () => {
     const id = await room.accept(account, QUESTION);
-    const parts = { database: served.room.database, ledger: served.text.ledger };
-    const cancel = () => cancelCall(parts, { id, accountId: account.id }, Date.now(), () => Promise.resolve());
+    const cancel = () => cancelCall(served.room.database, { id, accountId: account.id }, Date.now());
     const both = await Promise.all([cancel(), cancel()]);
     assert.equal(both.filter((isOpen) => isOpen).length, 1);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
@@ -214,8 +213,7 @@ describe('a text call in the background', () => {
     const id = await room.accept(account, LONG);
     const running = room.attempt(id);
     await room.waitForHold(id);
-    const parts = { database: served.room.database, ledger: served.text.ledger };
-    assert.equal(await cancelCall(parts, { id, accountId: account.id }, Date.now(), () => Promise.resolve()), true);
+    assert.equal(await cancelCall(served.room.database, { id, accountId: account.id }, Date.now()), true);
     assert.deepEqual(await running, { kind: 'ended' });
     assert.equal((await room.row(id))?.state, 'cancelled');
     const { captured, held } = await room.settled(id);
@@ -225,17 +223,15 @@ describe('a text call in the background', () => {
 
   it('is cancelled by its own account only', async () => {
     const id = await room.accept(account, QUESTION);
-    const parts = { database: served.room.database, ledger: served.text.ledger };
     const other = await served.newAccount();
-    assert.equal(await cancelCall(parts, { id, accountId: other.id }, Date.now(), () => Promise.resolve()), false);
+    assert.equal(await cancelCall(served.room.database, { id, accountId: other.id }, Date.now()), false);
     assert.equal((await room.row(id))?.state, 'queued');
   });
 
   it('pays its input if it was cancelled and its process died', async () => {
     const id = await room.accept(account, LONG);
     await loseAnAttempt(id);
-    const parts = { database: served.room.database, ledger: served.text.ledger };
-    assert.equal(await cancelCall(parts, { id, accountId: account.id }, Date.now(), () => Promise.resolve()), true);
+    assert.equal(await cancelCall(served.room.database, { id, accountId: account.id }, Date.now()), true);
     await served.room.rows(`UPDATE background_calls SET ended_at = now() - interval '2 min' WHERE id = $1`, id);
     assert.equal(await settleEndedCalls(served.room.database, served.text.ledger, 10), 1);
     const { captured, output } = await room.settled(id);

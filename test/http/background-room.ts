@@ -1,7 +1,9 @@
 /** Text calls in the background without Temporal: a test makes each attempt itself. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createBackgroundContext } from '../../src/http/text/background-context.ts';
 import { newTextCallId } from '../../src/domain/ids.ts';
 import { insertBackgroundCall } from '../../src/text/background/call-record.ts';
+import { deleteOldEvents } from '../../src/text/background/event-log.ts';
 import type { BackgroundContext } from '../../src/text/background/context.ts';
 import { runBackgroundCall } from '../../src/text/background/run.ts';
 import type { AttemptResult } from '../../src/text/background/run.ts';
@@ -61,6 +63,26 @@ export class BackgroundRoom {
     return runBackgroundCall(this.context, id, signal);
   }
 
+  /** Answers every call that is accepted from now on, as the worker of an api does. */
+  answerAll(): AsyncDisposable {
+    const stopping = new AbortController();
+    const finished = (async () => {
+      while (!stopping.signal.aborted) {
+        const open = await this.#served.room.rows<{ readonly id: string }>(
+          `SELECT id FROM background_calls WHERE state = 'queued' ORDER BY created_at LIMIT 10`,
+        );
+        await Promise.all(open.map(({ id }) => this.attempt(id, stopping.signal)));
+        await sleep(50);
+      }
+    })();
+    return {
+      async [Symbol.asyncDispose]() {
+        stopping.abort(new Error('the test is over'));
+        await finished;
+      },
+    };
+  }
+
   async row(id: string): Promise<BackgroundRow | undefined> {
     const [row] = await this.#served.room.rows<BackgroundRow>(
       `SELECT id, state, attempts, lost_attempts AS lost, is_running AS "isRunning", request, answer, error
@@ -86,6 +108,36 @@ export class BackgroundRoom {
       id,
     );
     return rows.map(({ kind }) => kind);
+  }
+
+  /** Waits for open calls of an account. */
+  async waitForRows(accountId: string, kind: 'streamed'): Promise<readonly { readonly id: string }[]> {
+    let rows: readonly { readonly id: string }[] = [];
+    await waitFor(`a ${kind} call`, async () => {
+      rows = await this.#served.room.rows<{ readonly id: string }>(
+        `SELECT id FROM background_calls WHERE account_id = $1 AND is_streamed AND state = 'queued'`,
+        accountId,
+      );
+      return rows.length > 0;
+    });
+    return rows;
+  }
+
+  /** Waits until as many events of a stream are recorded. */
+  async waitForEvents(id: string, count: number): Promise<void> {
+    await waitFor(`${count} events`, async () => {
+      const [row] = await this.#served.room.rows<{ next: number | null }>(
+        'SELECT max(next) AS next FROM background_events WHERE call_id = $1',
+        id,
+      );
+      return (row?.next ?? 0) >= count;
+    });
+  }
+
+  /** As if a call had ended an hour ago, and the pass that deletes events had run. */
+  async endedAnHourAgo(id: string): Promise<void> {
+    await this.#served.room.rows(`UPDATE background_calls SET ended_at = now() - interval '61 min' WHERE id = $1`, id);
+    while ((await deleteOldEvents(this.#served.room.database, 2)) > 0);
   }
 
   async waitForHold(id: string): Promise<void> {

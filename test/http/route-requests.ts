@@ -128,9 +128,13 @@ export function chatBody(changes: Record<string, unknown> = {}): Record<string, 
   return { model: 'acme/text', messages: [{ role: 'user', content: 'Say hello.' }], ...changes };
 }
 
-async function newResponse({ served }: World, account: ServedAccount): Promise<string> {
+async function newResponse(
+  { served }: World,
+  account: ServedAccount,
+  changes: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
   const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
-  const sent = Buffer.from(JSON.stringify({ model: 'acme/text', input: 'Say hello.' }));
+  const sent = Buffer.from(JSON.stringify({ model: 'acme/text', input: 'Say hello.', ...changes }));
   const answer = await raw(served.url, 'POST', '/v1/responses', headers, sent);
   assert.equal(answer.status, 200, answer.text);
   return (JSON.parse(answer.text) as { id: string }).id;
@@ -334,6 +338,9 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   deleteVideo: async (world, account) => ({ params: { videoId: await doneVideo(world, account) } }),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
+  cancelResponse: async (world, account) => ({
+    params: { responseId: await newResponse(world, account, { background: true }) },
+  }),
   deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   listResponseInputItems: async (world, account) => ({
     params: { responseId: await newResponse(world, account) },

@@ -260,6 +260,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     },
     async close() {
       http.feed.close();
+      http.backgroundFeed.close();
       await server.close(1_000);
       await http.keyUse.flush();
       await http.bodyThreads.close();

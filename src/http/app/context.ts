@@ -31,6 +31,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracing } from '../../telemetry/tracing.ts';
 import type { TextAnswers } from '../../text/answer.ts';
+import type { BackgroundFeed } from '../../text/background/event-feed.ts';
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
 import type { BodyThreads } from '../bodies/body-threads.ts';
@@ -95,6 +96,8 @@ export interface HttpContext {
   readonly feed: EventFeed;
   /** Files that are being generated. */
   readonly pieces: PieceFeed;
+  /** Streams of responses in the background; closed when the process drains. */
+  readonly backgroundFeed: BackgroundFeed;
   readonly eventStreams: EventStreams;
   readonly tracing: Tracing;
   /** The database's clock, as this process has measured it. */

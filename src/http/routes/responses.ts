@@ -13,21 +13,26 @@ import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import {
   RESPONSE_RETENTION_DAYS,
   deleteResponse,
+  isResponseId,
   listInputItems,
   readResponse,
   saveResponse,
   streamResponse,
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
+import { eraseRecord, findRecordedStream } from '../../text/background/event-log.ts';
+import type { RecordedStream } from '../../text/background/event-log.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
+import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import type { Route } from '../app/route.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
 import { closedSignal } from '../text/closed-signal.ts';
+import { cancelResponse, createInBackground, sendBackgroundStream } from '../text/background-response.ts';
 import { decodeResponseCall } from '../text/response-call.ts';
 import { sendStoredStream } from '../text/stream.ts';
 
@@ -96,7 +101,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'createResponse',
       tag: 'Text',
       summary: 'Create a response',
-      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. ${STORED}`,
+      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. With \`background\`, the response is returned while it is queued; poll it until it has ended. ${STORED}`,
       access: 'text:write',
       budget: 'text',
       body: {
@@ -121,6 +126,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(ctx, model);
         await large?.nextTurn();
+        if (body.background === true) return createInBackground(http, request, model, body);
         const id = newTextCallId('responses');
         const decoding = { id, caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res) };
         const { call, toSave } = await decodeResponseCall(http, model, body, decoding);
@@ -136,7 +142,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'getResponse',
       tag: 'Text',
       summary: 'Get a stored response',
-      description: `${STORED} With \`stream\`, its events are sent again, with the sequence numbers of the original stream. A response that is still in progress cannot be streamed here.`,
+      description: `${STORED} With \`stream\`, its events are sent again, with the sequence numbers of the original stream. The events of a response in the background that was created with \`stream\` are sent while it is in progress; no other response can be streamed before it has ended.`,
       access: 'text:write',
       params: ID_PARAM,
       query: ResponseQuery,
@@ -151,6 +157,13 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const options = { include, now: http.now() };
         const id = params['responseId'] ?? '';
         if (!isStreamed) return readResponse(http.database, caller.accountId, id, options);
+        const recorded = isResponseId(id) ? await findRecordedStream(http.database, caller.accountId, id) : undefined;
+        if (recorded !== undefined) {
+          requireEvent(recorded, startingAfter);
+          await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
+          await sendBackgroundStream(http, { ctx, caller }, id, startingAfter);
+          return undefined;
+        }
         const frames = await streamResponse(http.database, caller.accountId, id, { ...options, startingAfter });
         await sendStoredStream(http, { ctx, caller }, frames);
         return undefined;
@@ -171,8 +184,26 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         schema: Type.Object({ id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) }),
       },
       errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
-      handle: ({ caller, params }) =>
-        deleteResponse(http.database, caller.accountId, params['responseId'] ?? '', { now: http.now() }),
+      async handle({ caller: { accountId }, params }) {
+        const { responseId: id = '' } = params;
+        const deleted = await deleteResponse(http.database, accountId, id, { now: http.now() });
+        await eraseRecord(http.database, accountId, id);
+        return deleted;
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/responses/{responseId}/cancel',
+      operationId: 'cancelResponse',
+      tag: 'Text',
+      summary: 'Cancel a response in the background',
+      description:
+        'Cancels a response that was created with `background` and has not ended. What was generated by then is paid. A response that has ended stays as it is, and is returned.',
+      access: 'text:write',
+      params: ID_PARAM,
+      response: { kind: 'json', schema: ResponseSchema },
+      errors: ['NOT_FOUND'],
+      handle: ({ caller, params }) => cancelResponse(http, caller, params['responseId'] ?? ''),
     }),
     defineRoute({
       method: 'GET',
@@ -189,6 +220,13 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         listInputItems(http.database, caller.accountId, params['responseId'] ?? '', { ...query, now: http.now() }),
     }),
   ];
+}
+
+/** A stream that is over ends with its last event; one that goes on may have later ones. */
+function requireEvent({ isOver, next }: RecordedStream, startingAfter: number | undefined): void {
+  if (!isOver || startingAfter === undefined || startingAfter < next) return;
+  const message = `starting_after: got ${startingAfter}, and the last event of this response is ${next - 1}`;
+  throw new InvalidTextRequest('starting_after', message);
 }
 
 /**

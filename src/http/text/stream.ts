@@ -56,10 +56,19 @@ export async function sendTextStream(
  */
 export async function sendStoredStream(
   http: Pick<HttpContext, 'openResponses' | 'waitingResponses'>,
-  { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
+  request: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
   frames: Iterable<string>,
 ): Promise<void> {
-  await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
+  await holdShareUntilClosed(http.waitingResponses, request.caller.accountId, request.ctx.res);
+  await sendFrames(http, request, frames);
+}
+
+/** The same for a response that counts already. */
+export async function sendFrames(
+  http: Pick<HttpContext, 'openResponses'>,
+  { ctx, caller }: { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller },
+  frames: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
   const unregister = http.openResponses.register(caller, () => ctx.res.destroy());
   try {
     await sendTextStream(ctx, ctx.method === 'HEAD' ? nothing() : framesToTheEnd(frames));
@@ -68,7 +77,7 @@ export async function sendStoredStream(
   }
 }
 
-async function* framesToTheEnd(frames: Iterable<string>): AsyncGenerator<string> {
+async function* framesToTheEnd(frames: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
   yield* frames;
   yield DONE;
 }

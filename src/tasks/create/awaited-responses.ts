@@ -43,25 +43,40 @@ const attach: Statement = {
 };
 
 /**
- * Finds the task that an automatic retry continues to wait for.
+ * Finds the task, or the response in the background, that an automatic retry continues to wait for.
  *
  * @param waiter an id of the retry itself.
  */
-export function attachRetry(database: Database, request: AwaitedRequest, waiter: string): Promise<TaskId | undefined> {
-  return attachInTurn(database, attach, request, [waiter]);
+export function attachRetry(database: Database, request: AwaitedRequest, waiter: string): Promise<string | undefined> {
+  return attachInTurn<string>(database, attach, request, [waiter]);
+}
+
+const insertAwaited: Statement = {
+  name: 'insert_awaited_response',
+  text: `INSERT INTO awaited_responses (task_id, account_id, key_id, fingerprint, waiter) VALUES ($1, $2, $3, $4, $5)`,
+};
+
+/** Records that a request waits for a response in the background, in the transaction that accepts it. */
+export async function awaitResponse(
+  transaction: Queryable,
+  { accountId, keyId, fingerprint }: AwaitedRequest,
+  id: string,
+  waiter: string,
+): Promise<void> {
+  await transaction.query(insertAwaited, [id, accountId, keyId, fingerprint.hash, waiter]);
 }
 
 /** @param more values of the statement after those of the request. */
-function attachInTurn(
+function attachInTurn<Id extends string = TaskId>(
   database: Database,
   statement: Statement,
   { accountId, keyId, fingerprint }: AwaitedRequest,
   more: readonly unknown[],
-): Promise<TaskId | undefined> {
+): Promise<Id | undefined> {
   return database.transaction(async (transaction) => {
     await transaction.query(lockRequests, [accountId, fingerprint.hash]);
     const values = [accountId, keyId, fingerprint.hash, ...more];
-    const [row] = await transaction.query<{ taskId: TaskId }>(statement, values);
+    const [row] = await transaction.query<{ taskId: Id }>(statement, values);
     return row?.taskId;
   });
 }
@@ -116,7 +131,7 @@ const release: Statement = {
 };
 
 /** The client has disconnected, or was asked to repeat its request: the next retry gets the result. */
-export async function releaseResponse(database: Queryable, taskId: TaskId, waiter: string): Promise<void> {
+export async function releaseResponse(database: Queryable, taskId: string, waiter: string): Promise<void> {
   await database.query(release, [taskId, waiter]);
 }
 
@@ -126,7 +141,7 @@ const receive: Statement = {
 };
 
 /** The result was sent completely. */
-export async function markReceived(database: Queryable, taskId: TaskId): Promise<void> {
+export async function markReceived(database: Queryable, taskId: string): Promise<void> {
   await database.query(receive, [taskId]);
 }
 

@@ -11,6 +11,7 @@ import { saveResponse } from '../responses/stored-responses.ts';
 import type { ResponseToSave } from '../responses/stored-responses.ts';
 import type { BackgroundCall, BackgroundState } from './call-record.ts';
 import { endedResponse } from './ended-response.ts';
+import { appendEvents } from './event-log.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -64,7 +65,8 @@ export async function recordOutcome(
 
 const lockOpen: Statement = {
   name: 'lock_open_background_call',
-  text: `SELECT id, account_id AS "accountId", request, response, is_running AS "isRunning" FROM background_calls
+  text: `SELECT id, account_id AS "accountId", request, response, is_running AS "isRunning",
+                is_streamed AS "isStreamed" FROM background_calls
           WHERE id = $1 AND account_id = $2 AND ended_at IS NULL FOR NO KEY UPDATE`,
 };
 const cancelStatement: Statement = {
@@ -73,33 +75,32 @@ const cancelStatement: Statement = {
           WHERE id = $1`,
 };
 
-type OpenCall = Pick<BackgroundCall, 'id' | 'accountId' | 'request' | 'response'> & { readonly isRunning: boolean };
+type OpenCall = Pick<BackgroundCall, 'id' | 'accountId' | 'request' | 'response' | 'isStreamed'> & {
+  readonly isRunning: boolean;
+};
 
 /**
  * Cancels a response that has not ended. An attempt that is running notices it within a second, and settles what was
- * seen by then; without one nothing is paid.
+ * seen by then; without one nothing is paid, and the next pass releases what an earlier one held.
  *
- * @param now milliseconds since 1970. @param more what else belongs to the transaction.
- * @returns whether it was open.
+ * @param now milliseconds since 1970. @returns whether it was open.
  */
 export async function cancelCall(
-  { database, ledger }: { readonly database: Database; readonly ledger: Pick<TextLedger, 'settle'> },
+  database: Database,
   { id, accountId }: Pick<BackgroundCall, 'id' | 'accountId'>,
   now: number,
-  more: (transaction: Queryable, response: Json) => Promise<void>,
 ): Promise<boolean> {
   const nothing = estimatedSettlement({ id, accountId, inputTokens: 0 }, 0n);
-  const call = await database.transaction(async (transaction) => {
+  return database.transaction(async (transaction) => {
     const [open] = await transaction.query<OpenCall>(lockOpen, [id, accountId]);
-    if (open === undefined) return undefined;
+    if (open === undefined) return false;
     await transaction.query(cancelStatement, [id, jsonOrNull(open.isRunning ? undefined : settlementJson(nothing))]);
     const saved = endedResponse(open, { status: 'cancelled' }, now);
     await saveResponse(transaction, saved);
-    await more(transaction, saved.response);
-    return open;
+    const { response } = saved;
+    if (open.isStreamed) await appendEvents(transaction, id, [{ type: 'response.cancelled', response }]);
+    return true;
   });
-  if (call?.isRunning === false) ledger.settle(nothing);
-  return call !== undefined;
 }
 
 const settleCancelled: Statement = {

@@ -5,13 +5,15 @@
 import pRetry from 'p-retry';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
+import type { Queryable } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { accessEnded } from '../answer.ts';
 import { errorBody } from '../error-body.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
-import { responseError } from '../responses/failure.ts';
+import type { TextSettlement } from '../money/text-call.ts';
+import { errorMembers, responseError } from '../responses/failure.ts';
 import { TextFailure } from '../text-failure.ts';
 import { createCallMoney } from './call-money.ts';
 import type { CallMoney } from './call-money.ts';
@@ -19,6 +21,8 @@ import { beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
 import type { BackgroundCall } from './call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
 import { endedResponse } from './ended-response.ts';
+import { EventRecorder, appendEvents } from './event-log.ts';
+import type { StreamEvent } from './event-log.ts';
 import { recordOutcome, recordSeen } from './record-outcome.ts';
 import type { CallOutcome } from './record-outcome.ts';
 
@@ -78,6 +82,7 @@ class Attempt {
   readonly #money: CallMoney;
   readonly #controller = new AbortController();
   #decoded: DecodedBackgroundCall | undefined;
+  #events: EventRecorder | undefined;
 
   constructor(context: BackgroundContext, call: BackgroundCall, money: CallMoney) {
     this.#context = context;
@@ -101,6 +106,7 @@ class Attempt {
       unregister();
       until.abort();
       unwatch();
+      await this.#events?.close();
       signal.removeEventListener('abort', onStop);
     }
   }
@@ -125,11 +131,12 @@ class Attempt {
     let failure: { readonly error: unknown } | undefined;
     let whole: Json | undefined;
     const { signal } = this.#controller;
+    if (call.isStreamed) await this.#openEvents(call);
     const answer = await this.#context.textAnswers.answer(
       caller,
       {
         ...call,
-        createdAt: Math.floor(this.#call.createdAt),
+        createdAt: createdAtOf(this.#call),
         money: this.#money,
         onAnswered: (response) => {
           whole = response;
@@ -144,12 +151,21 @@ class Attempt {
     );
     try {
       if (answer.kind === 'body') return { kind: 'answered', answer: answer.body };
-      for await (const _ of answer.frames) signal.throwIfAborted();
+      for await (const frame of answer.frames) {
+        signal.throwIfAborted();
+        await this.#events?.add(frame);
+      }
     } finally {
       await answer.close();
     }
     if (whole !== undefined) return { kind: 'answered', answer: whole };
     return this.#findingOf(failure?.error);
+  }
+
+  async #openEvents({ deltas }: DecodedBackgroundCall['call']): Promise<void> {
+    this.#events = await EventRecorder.open(this.#context.database, this.#call);
+    // What was recorded before, in place of this attempt's first event, has numbers as well.
+    for (let before = 1; before < this.#events.next; before++) deltas?.note({});
   }
 
   #findingOf(error: unknown): Finding {
@@ -160,10 +176,10 @@ class Attempt {
   }
 
   async #conclude(finding: Finding, signal: AbortSignal): Promise<AttemptResult> {
-    const { database, ledger } = this.#context;
+    const { database } = this.#context;
     if (finding.kind === 'stopped') {
       const settlement = this.#money.settlement();
-      if (settlement !== undefined && (await recordSeen(database, this.#call, settlement))) ledger.settle(settlement);
+      if (settlement !== undefined) await settleSeen(this.#context, this.#call, settlement);
       return ENDED;
     }
     if (finding.kind === 'failed') {
@@ -183,7 +199,8 @@ class Attempt {
         return { kind: 'wait', ms: waitMs };
       }
     }
-    const concluded = { call: this.#call, money: this.#money, decoded: this.#decoded };
+    await this.#events?.close();
+    const concluded = { call: this.#call, money: this.#money, decoded: this.#decoded, events: this.#events };
     return record(this.#context, concluded, finding);
   }
 
@@ -200,6 +217,12 @@ class Attempt {
     if (nowSeconds >= endsAt) return undefined;
     return Math.max((error.retryAfterSeconds ?? 0) * 1_000, waitAWhile().ms);
   }
+}
+
+/** Unix seconds, as its response has been read already. */
+function createdAtOf({ response, createdAt }: BackgroundCall): number {
+  const shown = response?.['created_at'];
+  return typeof shown === 'number' ? shown : Math.floor(createdAt);
 }
 
 function waitAWhile(): Extract<AttemptResult, { kind: 'wait' }> {
@@ -220,28 +243,44 @@ interface Concluded {
   readonly call: BackgroundCall;
   readonly money: CallMoney;
   readonly decoded?: DecodedBackgroundCall | undefined;
+  readonly events?: EventRecorder | undefined;
 }
 
 async function record(
   context: BackgroundContext,
-  { call, money, decoded }: Concluded,
+  { call, money, decoded, events }: Concluded,
   finding: Exclude<Finding, { kind: 'stopped' }>,
 ): Promise<AttemptResult> {
   const { database, ledger } = context;
   const nothing = estimatedSettlement({ id: call.id, accountId: call.accountId, inputTokens: 0 }, 0n);
   const settlement = money.settlement() ?? nothing;
-  const outcome = outcomeOf(context, { call, decoded, settlement }, finding);
-  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome), {
+  const outcome = outcomeOf(context, { call, decoded, settlement, events }, finding);
+  const last = lastEvents(context, outcome, finding);
+  const recordEvents = async (transaction: Queryable): Promise<void> => {
+    if (events !== undefined) await events.finish(transaction, last);
+    else if (call.isStreamed && call.batchId === null) await appendEvents(transaction, call.id, last);
+  };
+  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordEvents), {
     ...RECORD_RETRY,
     shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
   });
   if (isRecorded) ledger.settle(settlement);
+  else await settleSeen(context, call, settlement);
   return ENDED;
+}
+
+/** Settles a call that was cancelled meanwhile; one of which another attempt has begun is left to that. */
+async function settleSeen(
+  { database, ledger }: BackgroundContext,
+  call: BackgroundCall,
+  settlement: TextSettlement,
+): Promise<void> {
+  if (await recordSeen(database, call, settlement)) ledger.settle(settlement);
 }
 
 function outcomeOf(
   context: BackgroundContext,
-  { call, decoded, settlement }: Pick<Concluded, 'call' | 'decoded'> & Pick<CallOutcome, 'settlement'>,
+  { call, decoded, settlement, events }: Omit<Concluded, 'money'> & Pick<CallOutcome, 'settlement'>,
   finding: Exclude<Finding, { kind: 'stopped' }>,
 ): CallOutcome {
   const isLine = call.batchId !== null;
@@ -251,11 +290,23 @@ function outcomeOf(
     return { state: 'answered', settlement, response, ...(isLine ? { answer } : {}) };
   }
   const problem = context.problemOf(finding.error);
-  const changes = { status: 'failed', error: responseError(problem) } as const;
+  const changes = { ...events?.failedResponse, status: 'failed', error: responseError(problem) } as const;
   return {
     state: 'failed',
     settlement,
     error: { status: problem.status, body: errorBody(problem) },
     response: isLine ? undefined : endedResponse(call, changes, context.now()),
   };
+}
+
+/** The end of the stream of a response: it is decided by what is recorded, and not by what the attempt has sent. */
+function lastEvents(
+  context: BackgroundContext,
+  { response: saved }: CallOutcome,
+  finding: Exclude<Finding, { kind: 'stopped' }>,
+): readonly StreamEvent[] {
+  const response = saved?.response ?? {};
+  const last = { type: `response.${String(response['status'])}`, response };
+  if (finding.kind === 'answered') return [last];
+  return [{ type: 'error', ...errorMembers(context.problemOf(finding.error)) }, last];
 }

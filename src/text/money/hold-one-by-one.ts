@@ -72,6 +72,24 @@ export async function holdOneByOne(
   });
 }
 
+const selectAvailable: Statement = {
+  name: 'select_available_for_text_call',
+  text: `SELECT available_micro_usd AS available FROM account_counters WHERE account_id = $1`,
+};
+
+/**
+ * Checks that the money for a call that is accepted now and held later is there at this moment.
+ *
+ * @throws {InsufficientBalanceError} @throws {SpendCapError}
+ */
+export async function requireCovered(database: Queryable, call: NewTextCall): Promise<void> {
+  const [account] = await database.query<{ available: bigint }>(selectAvailable, [call.accountId]);
+  if (account === undefined) throw new Error('an authenticated account has no counters');
+  const caps = call.spendCapIds.length === 0 ? [] : await readSpendCaps(database, call.spendCapIds);
+  const rejection = findRejection({ ...account, caps, streams: 0, streamsCap: 1 }, call);
+  if (rejection !== undefined) throw rejection;
+}
+
 async function readRoom(transaction: Queryable, accountId: string, calls: readonly NewTextCall[]): Promise<Room> {
   const [account] = await transaction.query<Omit<Room, 'caps'>>(lockAccount, [accountId]);
   if (account === undefined) throw new Error('an authenticated account has no counters');

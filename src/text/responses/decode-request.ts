@@ -25,6 +25,7 @@ export interface ResponsesBody extends Readonly<Record<string, unknown>> {
   readonly input?: string | readonly Readonly<Record<string, unknown>>[] | null;
   readonly previous_response_id?: string | null;
   readonly stream?: boolean | null;
+  readonly background?: boolean | null;
 }
 
 /** How an answer is to be rendered. */
@@ -53,7 +54,6 @@ const KNOWN_PARAMETERS: ReadonlySet<string> = new Set(Object.keys(ResponsesReque
 
 /** OpenAI's own parameters that nothing here can honour, and those of their values that request nothing. */
 const UNSUPPORTED_PARAMETERS: Readonly<Record<string, { readonly advice: string; readonly idle?: unknown }>> = {
-  background: { advice: 'a response is made while its request waits', idle: false },
   conversation: { advice: 'use previous_response_id' },
   prompt: { advice: 'send the whole prompt as input and instructions' },
   context_management: { advice: 'use truncation' },
@@ -130,6 +130,9 @@ export function decodeResponsesRequest(
     verbosity: given(text?.verbosity),
   };
   const isStored = given<boolean>(body['store']) ?? true;
+  if (!isStored && body.background === true) {
+    throw new InvalidTextRequest('store', 'store: a response in the background is stored; leave it out or send true');
+  }
   const echo = echoOf(body, { request, summary: reasoning.summary, isStored, tools: allTools });
   return {
     request,
@@ -222,6 +225,7 @@ function echoOf(
   const user = given<string>(body['user']);
   const retention = given<string>(body['prompt_cache_retention']);
   return {
+    background: body.background === true,
     instructions: given<string>(body['instructions']) ?? null,
     max_output_tokens: request.maxOutputTokens ?? null,
     max_tool_calls: given<number>(body['max_tool_calls']) ?? null,

@@ -51,7 +51,11 @@ function* replayEvents(response: Members, cuts: DeltaCuts): Generator<ReplayedEv
     output: [],
     usage: null,
   };
-  yield { type: 'response.created', response: begun };
+  // One in the background was queued before.
+  const queued = { ...begun, status: 'queued' };
+  const isBackground = response['background'] === true;
+  yield { type: 'response.created', response: isBackground ? queued : begun };
+  if (isBackground) yield { type: 'response.queued', response: queued };
   yield { type: 'response.in_progress', response: begun };
   for (const [index, item] of listOf(response['output']).entries()) yield* itemEvents(item, index, cuts);
   yield { type: `response.${String(response['status'])}`, response };

@@ -11,6 +11,7 @@ export type EchoedTool = Required<WireTool>;
 
 /** What a response object repeats of its request. */
 export interface ResponseEcho {
+  readonly background: boolean;
   readonly instructions: string | null;
   readonly max_output_tokens: number | null;
   readonly max_tool_calls: number | null;
@@ -35,7 +36,7 @@ export interface ResponseEcho {
   readonly prompt_cache_retention?: string;
 }
 
-type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed';
 export type IncompleteReason = 'max_output_tokens' | 'content_filter';
 
 /** The state of a response. */
@@ -66,19 +67,20 @@ export function responseObject(
   { id, createdAt, model, echo }: { id: string; createdAt: number; model: string; echo: ResponseEcho },
   state: ResponseState,
 ): Readonly<Record<string, unknown>> {
+  const { background, ...repeated } = echo;
   return {
     id,
     object: 'response',
     created_at: createdAt,
     status: state.status,
     completed_at: state.completedAt,
-    background: false,
+    background,
     error: state.error,
     incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
     model,
     output: state.output,
     service_tier: 'default',
-    ...echo,
+    ...repeated,
     usage: state.usage === null ? null : wireUsage(state.usage),
   };
 }

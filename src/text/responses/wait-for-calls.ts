@@ -36,6 +36,21 @@ const selectUnderWay: Statement = {
           LIMIT 1`,
 };
 
+const selectInBackground: Statement = {
+  name: 'select_open_background_responses',
+  text: `SELECT id, state, response FROM background_calls
+          WHERE id = ANY($1) AND account_id = $2 AND ended_at IS NULL AND batch_id IS NULL LIMIT 1`,
+};
+
+/** Those in the background are not waited for. @throws {ResponseInProgressError} */
+async function requireEndedInBackground(database: Queryable, accountId: string, ids: readonly string[]): Promise<void> {
+  const [call] = await database.query<{ id: string; state: string; response: Readonly<Record<string, unknown>> }>(
+    selectInBackground,
+    [ids, accountId],
+  );
+  if (call !== undefined) throw new ResponseInProgressError({ ...call.response, id: call.id, status: call.state });
+}
+
 /**
  * Waits until none of these responses is still being generated. The caller then reads them again, even if this function
  * did not wait: a call may have ended between the caller's first read and this one.
@@ -48,6 +63,7 @@ export async function waitForCalls(
   ids: readonly string[],
   { waitMs, pollMs }: WaitOptions = DEFAULT_WAIT,
 ): Promise<void> {
+  await requireEndedInBackground(database, accountId, ids);
   const deadline = performance.now() + waitMs;
   for (;;) {
     const [call] = await database.query<UnderWay>(selectUnderWay, [ids, accountId]);

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { packageFile } from '../../../src/config/package-root.ts';
+import { BackgroundRoom } from '../../http/background-room.ts';
 import { serveApp } from '../../http/serve.ts';
 import type { ServedApp } from '../../http/serve.ts';
 
@@ -37,24 +38,26 @@ const LEAST_CHECKS = { models: 4, chat: 100, responses: 90 };
 
 /**
  * Checks without a definite result. A trailing assistant message is treated as a finished turn, which the suite
- * cannot distinguish from one that was ignored; it can send reasoning in a history only to chat; it cannot host MCP
- * servers; and background responses are rejected here (asserted below).
+ * cannot distinguish from one that was ignored; it can send reasoning in a history only to chat; and it cannot host
+ * MCP servers.
  */
 const UNDECIDED: Readonly<Record<string, string>> = {
   'responses-reasoning-roundtrip': 'unsupported',
   'chat-assistant-prefill': 'inconclusive',
-  'responses-background': 'unsupported',
   'responses-mcp-tools': 'unsupported',
 };
 
 describe('llmprobe', () => {
   let served: ServedApp;
   let home: string;
+  let attempts: AsyncDisposable;
   before(async () => {
     served = await serveApp();
+    attempts = new BackgroundRoom(served).answerAll();
     home = await mkdtemp(path.join(os.tmpdir(), 'darkroom-llmprobe-'));
   });
   after(async () => {
+    await attempts[Symbol.asyncDispose]();
     await served.close();
     await rm(home, { recursive: true, force: true });
   });
@@ -88,7 +91,7 @@ describe('llmprobe', () => {
       }
       assert.deepEqual(conformance.warnings, []);
       const background = coverage.entries.find(({ id }) => id === 'background');
-      assert.equal(background?.detail, 'rejects background with HTTP 400');
+      assert.equal(background?.supported, true, background?.detail);
     });
   }
 });

@@ -444,6 +444,7 @@ describe('the parameters of a request', () => {
 
   it('are echoed, with the defaults of omitted ones', () => {
     assert.deepEqual(decode(BODY).rendering.echo, {
+      background: false,
       instructions: null,
       max_output_tokens: null,
       max_tool_calls: null,
@@ -550,7 +551,8 @@ describe('an invalid parameter', () => {
     [{ nonsense: 1 }, 'nonsense', 'unknown_parameter'],
     [{ model: undefined }, 'model', 'missing_required_parameter'],
     [{ model: 7 }, 'model', 'invalid_type'],
-    [{ background: true }, 'background', 'unsupported_parameter'],
+    [{ background: 'yes' }, 'background', 'invalid_type'],
+    [{ background: true, store: false }, 'store', 'invalid_value'],
     [{ conversation: 'conv_1' }, 'conversation', 'unsupported_parameter'],
     [{ prompt: { id: 'pmpt_1' } }, 'prompt', 'unsupported_parameter'],
     [{ moderation: { model: 'm' } }, 'moderation', 'unsupported_parameter'],

@@ -155,7 +155,15 @@ export const ResponsesRequestSchema = Type.Object(
       'How long the prompt cache is kept. Passed to the upstream.',
     ),
     service_tier: enumOf(['auto', 'default'], 'The service tier. Only the default tier is available.'),
-    background: unsupported('Not supported: a response is always created while the request waits.'),
+    background: Type.Optional(
+      nullable<boolean>(
+        Type.Unsafe({
+          type: 'boolean',
+          description:
+            'Whether to return the response at once, with `status: "queued"`, and create it in the background. Needs `store`.',
+        }),
+      ),
+    ),
     conversation: unsupported('Not supported: use `previous_response_id`.'),
     prompt: unsupported('Not supported: send the complete prompt.'),
     context_management: unsupported('Not supported.'),

@@ -1,0 +1,120 @@
+/**
+ * kill -9 of each api, the Temporal server and an immediate stop of PostgreSQL while responses are generated in the
+ * background: each has one answer, one hold and one capture, and its stream can be continued.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { waitFor } from '@darkroom/testing/wait-for';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { textDefinition } from '../catalogue/definitions.ts';
+import { BackgroundClient, LONG_ANSWER, SLOW_MODEL } from '../e2e/background-client.ts';
+import { startDarkroom } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { startKillableServices } from './killable-services.ts';
+import type { KillableServices } from './killable-services.ts';
+
+const PLAIN = 16;
+const STREAMED = 4;
+
+const selectCalls = {
+  name: 'test_killed_background_calls',
+  text: `SELECT b.id, b.attempts, b.lost_attempts AS lost, t.captured_micro_usd AS captured,
+                (SELECT count(*)::integer FROM ledger_entries e WHERE e.reference = b.id AND e.kind = 'hold') AS holds,
+                (SELECT count(*)::integer FROM ledger_entries e WHERE e.reference = b.id AND e.kind = 'capture') AS captures
+           FROM background_calls b LEFT JOIN text_calls t ON t.id = b.id WHERE b.account_id = $1`,
+};
+
+interface CallRow {
+  readonly id: string;
+  readonly attempts: number;
+  readonly lost: number;
+  readonly captured: bigint | null;
+  readonly holds: number;
+  readonly captures: number;
+}
+
+describe('kill -9 while responses are generated in the background', () => {
+  let services: KillableServices;
+  let modelsDir: string;
+  let darkroom: Darkroom;
+  let account: TestAccount;
+  let client: BackgroundClient;
+  before(async () => {
+    modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-background-kill-'));
+    const slow = textDefinition({
+      name: SLOW_MODEL,
+      upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 6 } }],
+    });
+    await writeFile(path.join(modelsDir, 'slow.json'), JSON.stringify(slow));
+    services = await startKillableServices();
+    darkroom = await startDarkroom({
+      databaseServer: services.databaseUrl,
+      temporalAddress: services.temporalAddress,
+      apis: 2,
+      isSupervised: true,
+      environment: { MODELS_DIR: modelsDir },
+    });
+    account = await darkroom.createAccount();
+    client = new BackgroundClient(darkroom.urls, account.client.key);
+  });
+  after(async () => {
+    await darkroom?.stop();
+    await services?.stop();
+    await rm(modelsDir, { recursive: true, force: true });
+  });
+
+  it('loses none, charges each once, and continues the streams', async (t) => {
+    const [one, two] = darkroom.apis;
+    const { database } = darkroom.testDatabase;
+    const plain = Array.from({ length: PLAIN }, async () => (await client.create(LONG_ANSWER)).id);
+    const ids = await Promise.all(plain);
+    const streaming = Array.from({ length: STREAMED }, async () => {
+      const body = JSON.stringify({ ...LONG_ANSWER, stream: true });
+      const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
+      const response = await fetch(`${darkroom.url}/v1/responses`, { method: 'POST', headers, body });
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      const first = (await reader?.read())?.value ?? '';
+      await reader?.cancel();
+      return /"id":"(resp_\w+)"/.exec(first)?.[1] ?? assert.fail(first);
+    });
+    const streamed = await Promise.all(streaming);
+    const followed = streamed.map((id) => client.follow(id));
+    for (const id of [...ids, ...streamed]) await client.waitForStatus(id, 'in_progress');
+
+    await one?.kill();
+    await one?.start();
+    await services.temporal.kill();
+    await services.temporal.start();
+    await services.postgres.kill();
+    await services.postgres.start();
+    await two?.kill();
+    await two?.start();
+
+    for (const id of [...ids, ...streamed]) {
+      const { status, output } = await client.waitForStatus(id, 'incomplete', 'completed', 'failed');
+      assert.equal(status, 'incomplete', id);
+      assert.equal(output.length, 1);
+    }
+    for (const [index, events] of (await Promise.all(followed)).entries()) {
+      assert.deepEqual(
+        events.map((event) => event.sequence_number),
+        events.map((_, number) => number),
+      );
+      assert.deepEqual(events.at(-1)?.response, await client.get(streamed[index] ?? ''));
+    }
+    let calls: readonly CallRow[] = [];
+    await waitFor('all are settled', async () => {
+      calls = await database.query<CallRow>(selectCalls, [account.id]);
+      return calls.every(({ captured }) => captured !== null);
+    });
+    assert.equal(calls.length, PLAIN + STREAMED);
+    for (const call of calls) assert.deepEqual([call.holds, call.captures], [1, 1], call.id);
+    const lost = calls.reduce((sum, call) => sum + call.lost, 0);
+    t.diagnostic(`${calls.reduce((sum, call) => sum + call.attempts, 0)} attempts, ${lost} of them lost`);
+    assert.ok(lost > 0);
+    assert.deepEqual(await verifyLedger(database), []);
+  });
+});
