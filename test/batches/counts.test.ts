@@ -43,6 +43,7 @@ describe('request_counts', () => {
     await lab.served.succeed(id, Buffer.from('an image'));
   };
 
+  // Proves C10-26.
   it('has the lines as they end, each once', async () => {
     const batch = await lab.begin(account, TASKS, [taskLine('a'), taskLine('b'), '{', taskLine('d')]);
     await feedLines(lab.context, batch, 0);

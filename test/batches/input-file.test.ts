@@ -45,6 +45,7 @@ describe('the input file of a batch', () => {
     return doomed.some(({ objectKey }) => objectKey === inputObjectKey);
   };
 
+  // Proves C10-27.
   it('keeps its bytes after its deletion until the batch has ended', async () => {
     const batch = await lab.begin(account, TASKS, linesOf(['a']));
     const deleted = await account.client.send('DELETE', `/v1/files/${batch.inputFileId}`);
@@ -73,6 +74,7 @@ describe('a batch whose input file has vanished from the store', () => {
       assert.equal(await ownsStore(lab.context.store, lab.context.installationId), true);
     });
 
+    // Proves C10-27.
     it('fails, with the results of the lines that had their turn', async () => {
       const batch = await lab.begin(account, TASKS, [...linesOf(['a']), '{', ...linesOf(['c', 'd'])]);
       await feedLines(lab.context, batch, 0);

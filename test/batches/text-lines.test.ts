@@ -89,6 +89,7 @@ async function answerAll(batch: Batch): Promise<void> {
 }
 
 describe('lines of a text model', () => {
+  // Proves C7-48, C10-26.
   it('are answered once, for the reduced price, and counted with their tokens', async () => {
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, CHAT, [chatLine('a'), '', chatLine('b'), chatLine('c')]);
@@ -141,7 +142,7 @@ describe('lines of a text model', () => {
       errors.map(({ custom_id: id, response }) => [
         id,
         response?.status_code,
-        (response?.body['error'] as { param: string | null }).param,
+        (response?.body['error'] as { param: string | null } | undefined)?.param,
       ]),
       [
         ['stream', 400, 'stream'],
@@ -184,6 +185,7 @@ describe('lines of a text model', () => {
     assert.equal((await lab.read(batch)).linesFed, 2);
   });
 
+  // Proves C10-22.
   it('leave half of the calls at the same time to others', async () => {
     const account = await lab.served.newAccount({ textStreamsCap: 4 });
     const batch = await lab.begin(
@@ -196,6 +198,7 @@ describe('lines of a text model', () => {
     assert.equal((await idsOf(batch)).length, 2);
   });
 
+  // Proves C10-23.
   it('that wait end with a cancelled batch, and one that is being answered is paid', async () => {
     const account = await lab.served.newAccount();
     const batch = await lab.begin(

@@ -345,6 +345,7 @@ describe('minimum and rounding', () => {
 describe('the factor of a batch', () => {
   const image: Pricing = { unit: 'image', usd: '0.013', count: { field: 'n', default: 1 } };
 
+  // Proves C7-48.
   it('multiplies the price before it is rounded up, once', () => {
     assert.equal(worstCaseCost(image, {}, '0.4375'), 5_688n);
     assert.equal(worstCaseCost(image, { n: 2 }, '0.4375'), 11_375n);

@@ -656,6 +656,11 @@ export const SECTIONS: readonly RequirementSection[] = [
         title: 'origins of a token',
         text: 'its pages alone may use it, and only they may read responses',
       },
+      {
+        number: 'C7-48',
+        title: 'batchFactor',
+        text: 'multiplies the price of the line of a batch, in hold and capture, before it is rounded up once',
+      },
     ],
   },
   {
@@ -791,7 +796,7 @@ export const SECTIONS: readonly RequirementSection[] = [
       {
         number: 'C10-20',
         title: 'line of a batch',
-        text: 'one task, one hold and one result, whatever is killed; a mistake is an error of its line',
+        text: 'one task or text call, one hold and one result, whatever is killed; a mistake is an error of its line',
       },
       {
         number: 'C10-21',
@@ -814,6 +819,16 @@ export const SECTIONS: readonly RequirementSection[] = [
         text: 'those of the account, newest first; cancelling twice is cancelling once',
       },
       { number: 'C10-25', title: 'x-ratelimit-…-requests', text: 'on every response of these endpoints' },
+      {
+        number: 'C10-26',
+        title: 'request_counts, usage',
+        text: 'count each line once, and its tokens once',
+      },
+      {
+        number: 'C10-27',
+        title: 'input of a batch',
+        text: 'stays until the batch has ended; if it is lost, the batch fails with its results',
+      },
     ],
   },
 ];

@@ -281,6 +281,7 @@ describe('batches', () => {
     assert.equal(await tasksOf(account), 1);
   });
 
+  // Proves C7-48.
   it('holds and captures the price of a line times the factor of its model', async () => {
     const { account, batches } = await newClient();
     const request = { model: REDUCED, input: { prompt: 'a lake' } };

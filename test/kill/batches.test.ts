@@ -122,6 +122,7 @@ describe('kill -9 while a batch runs', () => {
     assert.deepEqual(await verifyLedger(database), []);
   });
 
+  // Proves C10-20.
   it('answers every line of a text model once, and charges it once', async (t) => {
     const api = darkroom.apis[0] ?? assert.fail();
     const ids = Array.from({ length: TEXT_LINES }, (_, index) => `text-${index}`);
