@@ -9,6 +9,8 @@ import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
 import { finalizeBatch } from './finalize.ts';
+import { createLineSource } from './line-source.ts';
+import type { LineSource } from './line-source.ts';
 import { settleLines } from './settle-lines.ts';
 import { validateBatch } from './validate.ts';
 
@@ -35,6 +37,21 @@ const cancelUnread: Statement = {
 /** @returns whether the batch has ended. */
 export async function advanceBatch(context: BatchContext, batchId: string, signal: AbortSignal): Promise<boolean> {
   await context.database.query(markAdvanced, [batchId]);
+  // What a batch is read from never changes.
+  const source = createLineSource(context.store, await readBatch(context.database, batchId));
+  try {
+    return await advanceFor(context, batchId, source, signal);
+  } finally {
+    await source.close();
+  }
+}
+
+async function advanceFor(
+  context: BatchContext,
+  batchId: string,
+  source: LineSource,
+  signal: AbortSignal,
+): Promise<boolean> {
   const endAt = performance.now() + STEP_MS;
   while (performance.now() < endAt) {
     signal.throwIfAborted();
@@ -45,20 +62,20 @@ export async function advanceBatch(context: BatchContext, batchId: string, signa
       context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
       return true;
     }
-    const hasWorked = await step(context, batch, signal);
+    const hasWorked = await step(context, batch, source, signal);
     await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
   }
   return false;
 }
 
 /** @returns whether more can be done at once. */
-async function step(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
+async function step(context: BatchContext, batch: Batch, source: LineSource, signal: AbortSignal): Promise<boolean> {
   switch (batch.status) {
     case 'validating':
       await validateBatch(context, batch, signal);
       return true;
     case 'in_progress':
-      return progress(context, batch, signal);
+      return progress(context, batch, source, signal);
     case 'cancelling':
       if (batch.inProgressAt !== null) return drain(context, batch, 'cancelled', signal);
       await context.database.query(cancelUnread, [batch.id]);
@@ -74,7 +91,12 @@ async function step(context: BatchContext, batch: Batch, signal: AbortSignal): P
   }
 }
 
-async function progress(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
+async function progress(
+  context: BatchContext,
+  batch: Batch,
+  source: LineSource,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { database, clock, installationId } = context;
   if (batch.linesSettled === batch.linesTotal) {
     await database.query(markFinalizing, [batch.id]);
@@ -87,7 +109,7 @@ async function progress(context: BatchContext, batch: Batch, signal: AbortSignal
   const current = await readBatch(database, batch.id);
   const hasSettled = current.linesSettled > batch.linesSettled;
   if (isFed || current.status !== 'in_progress') return hasSettled;
-  return (await feedLines(context, current, open)) || hasSettled;
+  return (await feedLines(context, current, { open, source })) || hasSettled;
 }
 
 /** Nothing more is fed: what is in progress ends, and then the batch. */

@@ -13,9 +13,9 @@ import { QueueFullError } from '../tasks/create/accept.ts';
 import type { CreateItem } from '../tasks/create/create-many.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext, LineEndpoint, LineTask } from './context.ts';
-import { readLines } from './input-lines.ts';
 import type { InputLine } from './input-lines.ts';
 import { lineKey, parseLine } from './line.ts';
+import type { LineSource } from './line-source.ts';
 import { updatePace } from './pace.ts';
 import { WINDOW_LINES } from './settle-lines.ts';
 
@@ -51,7 +51,11 @@ interface FedLine {
 }
 
 /** @param open how many lines have not ended. @returns whether any were fed. */
-export async function feedLines(context: BatchContext, batch: Batch, open: number): Promise<boolean> {
+export async function feedLines(
+  context: BatchContext,
+  batch: Batch,
+  { open, source }: { readonly open: number; readonly source: LineSource },
+): Promise<boolean> {
   const { database } = context;
   const [share] = await database.query<{ lines: number }>(selectShare, [batch.accountId]);
   const pace = context.paces.of(batch.id);
@@ -64,7 +68,7 @@ export async function feedLines(context: BatchContext, batch: Batch, open: numbe
   const endpoint = context.endpoints[batch.endpoint];
   const caller = await callerOf(context, batch);
   const lines: FedLine[] = [];
-  for (const line of await nextLines(context, batch, room)) {
+  for (const line of await source.take({ line: batch.linesFed, byte: batch.fedBytes }, room, BYTES_AT_ONCE)) {
     await context.nextTurn();
     lines.push(prepare(endpoint, caller, batch, line));
   }
@@ -86,17 +90,6 @@ async function callerOf({ authenticator }: BatchContext, { keyId }: Batch): Prom
     if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return error;
     throw error;
   }
-}
-
-async function nextLines({ store }: BatchContext, batch: Batch, room: number): Promise<readonly InputLine[]> {
-  const lines: InputLine[] = [];
-  let bytes = 0;
-  for await (const line of readLines(store, batch, { line: batch.linesFed, byte: batch.fedBytes })) {
-    lines.push(line);
-    bytes += line.bytes?.length ?? 0;
-    if (lines.length >= room || bytes >= BYTES_AT_ONCE) break;
-  }
-  return lines;
 }
 
 function prepare(endpoint: LineEndpoint, caller: Caller | DarkroomError, batch: Batch, line: InputLine): FedLine {
