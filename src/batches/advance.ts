@@ -11,6 +11,8 @@ import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
 import { finalizeBatch } from './finalize.ts';
 import type { BatchEnd } from './finalize.ts';
+import { createLineSource } from './line-source.ts';
+import type { LineSource } from './line-source.ts';
 import { isInputLost, markInputLost } from './lost-input.ts';
 import { settleLines } from './settle-lines.ts';
 import { validateBatch } from './validate.ts';
@@ -38,6 +40,21 @@ const cancelUnread: Statement = {
 /** @returns whether the batch has ended. */
 export async function advanceBatch(context: BatchContext, batchId: string, signal: AbortSignal): Promise<boolean> {
   await context.database.query(markAdvanced, [batchId]);
+  // What a batch is read from never changes.
+  const source = createLineSource(context.store, await readBatch(context.database, batchId));
+  try {
+    return await advanceFor(context, batchId, source, signal);
+  } finally {
+    await source.close();
+  }
+}
+
+async function advanceFor(
+  context: BatchContext,
+  batchId: string,
+  source: LineSource,
+  signal: AbortSignal,
+): Promise<boolean> {
   const endAt = performance.now() + STEP_MS;
   while (performance.now() < endAt) {
     signal.throwIfAborted();
@@ -48,21 +65,21 @@ export async function advanceBatch(context: BatchContext, batchId: string, signa
       context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
       return true;
     }
-    const hasWorked = await step(context, batch, signal);
+    const hasWorked = await step(context, batch, source, signal);
     await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
   }
   return false;
 }
 
 /** @returns whether more can be done at once. */
-async function step(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
+async function step(context: BatchContext, batch: Batch, source: LineSource, signal: AbortSignal): Promise<boolean> {
   switch (batch.status) {
     case 'validating':
       await validateBatch(context, batch, signal);
       return true;
     case 'in_progress':
       if (batch.problems !== null) return drain(context, batch, 'failed', signal);
-      return progress(context, batch, signal);
+      return progress(context, batch, source, signal);
     case 'cancelling':
       if (batch.inProgressAt !== null) return drain(context, batch, 'cancelled', signal);
       await context.database.query(cancelUnread, [batch.id]);
@@ -77,7 +94,12 @@ async function step(context: BatchContext, batch: Batch, signal: AbortSignal): P
   }
 }
 
-async function progress(context: BatchContext, batch: Batch, signal: AbortSignal): Promise<boolean> {
+async function progress(
+  context: BatchContext,
+  batch: Batch,
+  source: LineSource,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { database, clock } = context;
   if (batch.linesSettled === batch.linesTotal) {
     await database.query(markFinalizing, [batch.id]);
@@ -90,7 +112,7 @@ async function progress(context: BatchContext, batch: Batch, signal: AbortSignal
   const current = await readBatch(database, batch.id);
   const hasSettled = current.linesSettled > batch.linesSettled;
   if (isFed || current.status !== 'in_progress') return hasSettled;
-  const isAnyFed = await untilLost(context, batch, () => feedLines(context, current, open));
+  const isAnyFed = await untilLost(context, batch, () => feedLines(context, current, { open, source }));
   return isAnyFed || hasSettled;
 }
 

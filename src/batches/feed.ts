@@ -11,8 +11,7 @@ import type { Batch } from './batch-record.ts';
 import type { BatchContext, LineEndpoint } from './context.ts';
 import { feedTasks } from './feed-tasks.ts';
 import { feedTextCalls } from './feed-text-calls.ts';
-import { readLines } from './input-lines.ts';
-import type { InputLine } from './input-lines.ts';
+import type { LineSource } from './line-source.ts';
 import { updatePace } from './pace.ts';
 import { OvertakenError } from './record-fed.ts';
 import { WINDOW_LINES } from './settle-lines.ts';
@@ -32,7 +31,11 @@ const selectShare: Statement = {
 };
 
 /** @param open how many lines have not ended. @returns whether any were fed. */
-export async function feedLines(context: BatchContext, batch: Batch, open: number): Promise<boolean> {
+export async function feedLines(
+  context: BatchContext,
+  batch: Batch,
+  { open, source }: { readonly open: number; readonly source: LineSource },
+): Promise<boolean> {
   const endpoint = context.endpoints[batch.endpoint];
   const share = await shareOf(context, batch, endpoint);
   const pace = endpoint.kind === 'task' ? context.paces.of(batch.id) : undefined;
@@ -40,7 +43,7 @@ export async function feedLines(context: BatchContext, batch: Batch, open: numbe
   const room = Math.min(most - open, WINDOW_LINES - (batch.linesFed - batch.linesSettled), LINES_AT_ONCE);
   if (room <= 0) return false;
   const caller = await callerOf(context, batch);
-  const lines = await nextLines(context, batch, room);
+  const lines = await source.take({ line: batch.linesFed, byte: batch.fedBytes }, room, BYTES_AT_ONCE);
   try {
     const fed =
       endpoint.kind === 'task'
@@ -68,15 +71,4 @@ async function callerOf({ authenticator }: BatchContext, { keyId }: Batch): Prom
     if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return error;
     throw error;
   }
-}
-
-async function nextLines({ store }: BatchContext, batch: Batch, room: number): Promise<readonly InputLine[]> {
-  const lines: InputLine[] = [];
-  let bytes = 0;
-  for await (const line of readLines(store, batch, { line: batch.linesFed, byte: batch.fedBytes })) {
-    lines.push(line);
-    bytes += line.bytes?.length ?? 0;
-    if (lines.length >= room || bytes >= BYTES_AT_ONCE) break;
-  }
-  return lines;
 }

@@ -5,6 +5,8 @@ import { readBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { createPaces } from '../../src/batches/pace.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
+import { feedLines } from '../../src/batches/feed.ts';
+import { createLineSource } from '../../src/batches/line-source.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
 import { createLineEndpoints } from '../../src/http/media-calls/line-endpoints.ts';
 import { fileForm } from '../http/route-requests.ts';
@@ -118,4 +120,14 @@ function openSignal(): { readonly given: Promise<void>; give(): void } {
     give = resolve;
   });
   return { given, give: () => give() };
+}
+
+/** Feeds lines of a batch, as a step does. @param open how many lines have not ended. */
+export async function feed(context: BatchContext, batch: Batch, open = 0): Promise<boolean> {
+  const source = createLineSource(context.store, batch);
+  try {
+    return await feedLines(context, batch, { open, source });
+  } finally {
+    await source.close();
+  }
 }

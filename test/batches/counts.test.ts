@@ -5,14 +5,13 @@ import type { WireBatch } from '@darkroom/api/openai/batches';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { BatchNotFoundError, cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
-import { feedLines } from '../../src/batches/feed.ts';
 import { deleteOldBatches } from '../../src/batches/retention.ts';
 import { settleLines } from '../../src/batches/settle-lines.ts';
 import { taskIdForKey } from '../../src/domain/ids.ts';
 import { lineKey } from '../../src/batches/line.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { openBatchLab } from './batch-lab.ts';
+import { feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
@@ -46,7 +45,7 @@ describe('request_counts', () => {
   // Proves C10-26.
   it('has the lines as they end, each once', async () => {
     const batch = await lab.begin(account, TASKS, [taskLine('a'), taskLine('b'), '{', taskLine('d')]);
-    await feedLines(lab.context, batch, 0);
+    await feed(lab.context, batch);
 
     await succeed(batch, 3);
     assert.equal(await settle(batch), 2);

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
-import { feedLines } from '../../src/batches/feed.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { PRICE } from '../tasks/task-room.ts';
-import { freezeBeforeCreate, openBatchLab } from './batch-lab.ts';
+import { feed, freezeBeforeCreate, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
@@ -28,7 +27,7 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, TASKS, LINES);
     const attempt = freezeBeforeCreate(lab.context);
-    const feeding = feedLines(attempt.context, batch, 0);
+    const feeding = feed(attempt.context, batch);
     await attempt.frozen;
 
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
@@ -50,10 +49,10 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, TASKS, LINES);
     const attempt = freezeBeforeCreate(lab.context);
-    const feeding = feedLines(attempt.context, batch, 0);
+    const feeding = feed(attempt.context, batch);
     await attempt.frozen;
 
-    assert.equal(await feedLines(lab.context, batch, 0), true);
+    assert.equal(await feed(lab.context, batch), true);
     attempt.goOn();
 
     assert.equal(await feeding, false);

@@ -4,13 +4,12 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
-import { feedLines } from '../../src/batches/feed.ts';
 import { listDoomedObjects } from '../../src/objects/outputs/sweep.ts';
 import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
 import { ownsStore } from '../../src/objects/stores/store-owner.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { openBatchLab } from './batch-lab.ts';
+import { feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
@@ -77,7 +76,7 @@ describe('a batch whose input file has vanished from the store', () => {
     // Proves C10-27.
     it('fails, with the results of the lines that had their turn', async () => {
       const batch = await lab.begin(account, TASKS, [...linesOf(['a']), '{', ...linesOf(['c', 'd'])]);
-      await feedLines(lab.context, batch, 0);
+      await feed(lab.context, batch);
       await lab.context.store.delete(batch.inputObjectKey);
       await succeedAll();
 
@@ -100,7 +99,7 @@ describe('a batch whose input file has vanished from the store', () => {
 
     it('fails with all results if only the files were missing', async () => {
       const batch = await lab.begin(account, TASKS, linesOf(['a', 'b']));
-      await feedLines(lab.context, batch, 0);
+      await feed(lab.context, batch);
       await succeedAll();
       await lab.context.store.delete(batch.inputObjectKey);
 

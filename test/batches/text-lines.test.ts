@@ -5,7 +5,6 @@ import type { WireBatch } from '@darkroom/api/openai/batches';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
-import { feedLines } from '../../src/batches/feed.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { deleteLeftBatchCalls } from '../../src/text/background/batch-calls.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
@@ -15,7 +14,7 @@ import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { openBatchLab } from './batch-lab.ts';
+import { feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const CHAT = '/v1/chat/completions';
@@ -83,7 +82,7 @@ async function wireOf(account: ServedAccount, { id }: Batch): Promise<WireBatch>
 
 /** Feeds what there is room for, and answers it. */
 async function answerAll(batch: Batch): Promise<void> {
-  await feedLines(lab.context, await lab.read(batch), 0);
+  await feed(lab.context, await lab.read(batch));
   for (const id of await idsOf(batch)) await room.attempt(id);
   await lab.served.text.ledger.flush();
 }
@@ -179,7 +178,7 @@ describe('lines of a text model', () => {
       CHAT,
       ['a', 'b'].map((id) => chatLine(id)),
     );
-    const fed = await Promise.all(Array.from({ length: 5 }, () => feedLines(lab.context, batch, 0)));
+    const fed = await Promise.all(Array.from({ length: 5 }, () => feed(lab.context, batch)));
     assert.equal(fed.filter(Boolean).length, 1);
     assert.equal((await idsOf(batch)).length, 2);
     assert.equal((await lab.read(batch)).linesFed, 2);
@@ -193,8 +192,8 @@ describe('lines of a text model', () => {
       CHAT,
       ['a', 'b', 'c'].map((id) => chatLine(id)),
     );
-    assert.equal(await feedLines(lab.context, batch, 0), true);
-    assert.equal(await feedLines(lab.context, await lab.read(batch), 2), false);
+    assert.equal(await feed(lab.context, batch), true);
+    assert.equal(await feed(lab.context, await lab.read(batch), 2), false);
     assert.equal((await idsOf(batch)).length, 2);
   });
 
@@ -206,7 +205,7 @@ describe('lines of a text model', () => {
       CHAT,
       ['a', 'b', 'c'].map((id) => chatLine(id)),
     );
-    await feedLines(lab.context, batch, 0);
+    await feed(lab.context, batch);
     const [first = '', second = ''] = await idsOf(batch);
     await room.attempt(first);
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
@@ -231,7 +230,7 @@ describe('lines of a text model', () => {
   it('wait while the store has no input, and fail once it is lost', async () => {
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, CHAT, [chatLine('a')]);
-    await feedLines(lab.context, batch, 0);
+    await feed(lab.context, batch);
     await lab.context.store.delete(batch.inputObjectKey);
     const [id = ''] = await idsOf(batch);
 

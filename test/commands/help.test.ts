@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -70,6 +71,18 @@ describe('help before anything is installed', { concurrency: true }, () => {
       assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
     });
   }
+
+  it('answers bench --help with the name of every bench, and installs and builds nothing', async () => {
+    const clone = await newClone();
+    const { stdout } = await printedByClone(clone, ['bench', '--help']);
+
+    assert.match(stdout, /^Usage: npm run bench/);
+    const directories = await readdir(packageFile('bench'));
+    const names = directories.filter((name) => existsSync(packageFile(`bench/${name}/run.ts`)));
+    assert.ok(names.includes('batch'));
+    for (const name of names) assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
+    assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
+  });
 
   for (const args of [
     ['start', '--hlep'],

@@ -41,6 +41,35 @@ const EXCEPTIONS: readonly { readonly operations: readonly string[]; readonly wh
     why: 'starting_after needs stream, and what a response was made without cannot be included',
     toml: takes(400),
   },
+  {
+    operations: ['createImage', 'createImageEdit', 'createSpeech', 'createVideo', 'remixVideo'],
+    why: 'what a model cannot honour is rejected by its field, addresses must be public ones, and keys are used again',
+    toml: takes(400, 402, 413, 415, 422),
+  },
+  {
+    operations: ['createTranscription', 'createTranslation'],
+    why: 'random bytes are not a recording',
+    toml: takes(400, 402, 413, 415, 422),
+  },
+  {
+    operations: ['listVideos', 'listFiles', 'listBatches'],
+    why: 'a page begins after something that is in the list',
+    toml: takes(400),
+  },
+  { operations: ['createBatch'], why: 'the file must be there, and for batches', toml: takes(400) },
+  { operations: ['cancelBatch'], why: 'a batch that has ended cannot be cancelled', toml: takes(400) },
+  {
+    operations: ['createTasks'],
+    why: 'an item that is wrong is an error of its own, with status 200',
+    toml: `${takes(400)}\n${without('negative_data_rejection')}`,
+  },
+  { operations: ['downloadVideo'], why: 'there are no sprite sheets', toml: takes(400) },
+  { operations: ['createToken'], why: 'models must be in the catalogue, and origins have a form', toml: takes(400) },
+  {
+    operations: ['createUpload', 'addUploadPart', 'completeUpload', 'cancelUpload'],
+    why: 'a type belongs to a purpose, and the parts make what was announced',
+    toml: takes(400, 413, 415),
+  },
   { operations: ['previewOutput'], why: 'not every output is an image', toml: takes(415) },
   { operations: ['uploadFile'], why: 'random bytes are not an image', toml: takes(400, 415) },
   {

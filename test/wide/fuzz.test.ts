@@ -10,6 +10,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { startDarkroom } from '../support/darkroom.ts';
+import type { ApiClient } from '../support/api-client.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { startAddressProxy } from './address-proxy.ts';
 import type { AddressProxy } from './address-proxy.ts';
@@ -25,6 +26,32 @@ const RUN_TIMEOUT_MS = 540_000;
 
 /** When lists of keys are read too, they find and revoke the key that the requests use. */
 const TAKING_KEYS = ['revokeKey', 'rotateKey'];
+
+/** Those of OpenAI's clients, which wait for results unless they prefer not to, and what belongs to them. */
+const OF_MEDIA = [
+  'createImage',
+  'createImageEdit',
+  'createSpeech',
+  'createTranscription',
+  'createTranslation',
+  'createVideo',
+  'remixVideo',
+  'getVideo',
+  'listVideos',
+  'deleteVideo',
+  'downloadVideo',
+  'createBatch',
+  'getBatch',
+  'listBatches',
+  'cancelBatch',
+  'createUpload',
+  'addUploadPart',
+  'completeUpload',
+  'cancelUpload',
+  'createTasks',
+  'createToken',
+  'revokeToken',
+];
 
 /** Detects an invalid document; Schemathesis includes the schema that the standard's authors publish. */
 const VALIDATE = `
@@ -72,9 +99,18 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
   });
 
   it('answers every request as the document says, and never with a fault', async (test) => {
-    const report = await fuzz(...TAKING_KEYS.flatMap((id) => ['--exclude-operation-id', id]));
+    const others = [...TAKING_KEYS, ...OF_MEDIA];
+    const report = await fuzz(...others.flatMap((id) => ['--exclude-operation-id', id]));
     test.diagnostic(`${report.test_cases.generated} requests to ${report.operations.tested} operations`);
     assert.ok(report.test_cases.generated > 1_000);
+  });
+
+  it('does so on the endpoints of media, batches and uploads, without waiting for results', async (test) => {
+    const noWait = ['--header', 'Prefer: respond-async'];
+    const report = await fuzz(...OF_MEDIA.flatMap((id) => ['--include-operation-id', id]), ...noWait);
+    test.diagnostic(`${report.test_cases.generated} requests to ${report.operations.tested} operations`);
+    assert.equal(report.operations.tested, OF_MEDIA.length);
+    assert.ok(report.test_cases.generated > 500);
   });
 
   it('does so where keys are revoked and rotated, which would take the key of all other requests away', async (test) => {
@@ -128,6 +164,7 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
       fileIds.push(((await made.json()) as { data: { id: string } }).data.id);
     }
     return {
+      ...(await mediaValues(client)),
       taskId: [task.taskId],
       outputId: [output.id],
       keyId: await Promise.all(keyIds),
@@ -136,6 +173,31 @@ describe('the running service, asked by its own document', { skip: whyNoSchemath
       token: [token],
       name: [name],
       file: ['start.js', 'index.css'],
+    };
+  }
+
+  /** The same for the endpoints of media, batches, uploads and tokens. */
+  async function mediaValues(client: ApiClient): Promise<Record<string, readonly string[]>> {
+    const idOf = async (path: string, body: object): Promise<string> => {
+      const made = await client.send('POST', path, body);
+      assert.equal(made.status, 200, JSON.stringify(made.body));
+      return (made.body as unknown as { id: string }).id;
+    };
+    const form = new FormData();
+    form.append('purpose', 'batch');
+    form.append('file', new Blob(['{"custom_id":"a","method":"POST","url":"/v1/tasks","body":{}}']), 'lines.jsonl');
+    const headers = { Authorization: `Bearer ${client.key}` };
+    const stored = await fetch(`${darkroom.url}/v1/files`, { method: 'POST', headers, body: form });
+    const { id: input } = (await stored.json()) as { id: string };
+    const batch = { input_file_id: input, endpoint: '/v1/tasks', completion_window: '24h' };
+    const upload = { filename: 'a.jsonl', purpose: 'batch', bytes: 9, mime_type: 'application/jsonl' };
+    const token = await client.send('POST', '/v1/tokens', { scopes: ['tasks:read'], seconds: 3_600 });
+    return {
+      videoId: [await idOf('/v1/videos', { model: 'darkroom/motion', prompt: 'a fox' })],
+      batchId: [await idOf('/v1/batches', batch)],
+      // Several, because requests cancel and complete them.
+      uploadId: await Promise.all(Array.from({ length: 20 }, () => idOf('/v1/uploads', upload))),
+      tokenId: [(token.body.data as unknown as { id: string }).id],
     };
   }
 
