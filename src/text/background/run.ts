@@ -34,12 +34,10 @@ const MAX_LOST_ATTEMPTS = 5;
 const WAITS_HOURS = 24;
 /** How long a call waits for an upstream that is rate limited, with its money held. */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
-/** Between two attempts of a call that has to wait: some seconds, so that many of them do not come at once. */
-const WAIT_MS = { least: 2_000, spread: 6_000 } as const;
 /** An answer is paid for: its record is retried while the database is unavailable, in milliseconds. */
 const RECORD_RETRY = { retries: 30, minTimeout: 200, factor: 2, maxTimeout: 10_000 } as const;
 
-/** `wait`: it cannot be answered at this moment. */
+/** `wait`: it cannot be answered at this moment, and not before so many milliseconds have passed. */
 export type AttemptResult = { readonly kind: 'ended' } | { readonly kind: 'wait'; readonly ms: number };
 
 const ENDED: AttemptResult = { kind: 'ended' };
@@ -65,7 +63,7 @@ export async function runBackgroundCall(
   const { database } = context;
   const hasRoom = await hasRoomFor(database, id);
   if (hasRoom === undefined) return ENDED;
-  if (!hasRoom) return waitAWhile();
+  if (!hasRoom) return { kind: 'wait', ms: 0 };
   const call = await beginAttempt(database, id);
   if (call === undefined) return ENDED;
   const money = createCallMoney(context);
@@ -215,7 +213,7 @@ class Attempt {
       ? this.#call.startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60
       : this.#call.createdAt + WAITS_HOURS * 3_600;
     if (nowSeconds >= endsAt) return undefined;
-    return Math.max((error.retryAfterSeconds ?? 0) * 1_000, waitAWhile().ms);
+    return (error.retryAfterSeconds ?? 0) * 1_000;
   }
 }
 
@@ -223,10 +221,6 @@ class Attempt {
 function createdAtOf({ response, createdAt }: BackgroundCall): number {
   const shown = response?.['created_at'];
   return typeof shown === 'number' ? shown : Math.floor(createdAt);
-}
-
-function waitAWhile(): Extract<AttemptResult, { kind: 'wait' }> {
-  return { kind: 'wait', ms: Math.round(WAIT_MS.least + Math.random() * WAIT_MS.spread) };
 }
 
 /** What says nothing about the call: an outage, or a fault of ours. */
