@@ -32,7 +32,7 @@ import { InvalidTextRequest, TextFailure } from './text-failure.ts';
 import type { TextThreads } from './threads/text-threads.ts';
 import { openImageTurns } from './tools/image-turns.ts';
 import type { ImageTool } from './tools/image-tool.ts';
-import { inputOfTurns } from './tools/turn-bounds.ts';
+import { boundInputOfTurns } from './tools/turn-bounds.ts';
 
 export interface TextDependencies {
   readonly source: TextSource;
@@ -149,9 +149,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     const bounded = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
     await decoded.nextTurn?.();
     const input = await reportedInputs.bound(bounded);
-    const { imageTool } = decoded;
-    const inputOfAll =
-      imageTool === undefined ? input.tokens : inputOfTurns(input.tokens, maxOutputTokens, imageTool.maxImages, model);
+    const inputOfAll = await inputOfTurns(decoded, input.tokens, maxOutputTokens);
     const bounds = { inputTokens: inputOfAll, maxOutputTokens, choices: request.choices };
     const heldMicroUsd = worstCaseCost(model.pricing, bounds);
     const floorMicroUsd = actualCost(model.pricing, emptyUsage(inputTokens));
@@ -288,6 +286,17 @@ export function accessEnded({ reason }: AbortSignal): UnauthenticatedError | Acc
 
 function emptyUsage(inputTokens: number): BilledUsage {
   return { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
+}
+
+/** The most input tokens of all turns of the model: there is one, unless it may call the built-in tool. */
+async function inputOfTurns(
+  { imageTool, model }: DecodedTextCall,
+  inputTokens: number,
+  maxOutputTokens: number,
+): Promise<number> {
+  if (imageTool === undefined) return inputTokens;
+  const { maxImages: images, offered } = imageTool;
+  return boundInputOfTurns({ inputTokens, maxOutputTokens, images, functionName: offered.name }, model);
 }
 
 /** What a call takes from the tokens per minute after its first turn, whose input was taken before it. */

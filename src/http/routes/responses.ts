@@ -42,6 +42,7 @@ import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
+import { taskIdHeader } from '../media-calls/call.ts';
 import { prepareImages } from '../text/images.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
 import { imageReader, imageToolOf, withEarlierImages, withoutSecondImages } from '../text/response-images.ts';
@@ -112,7 +113,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'createResponse',
       tag: 'Text',
       summary: 'Create a response',
-      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. ${STORED}`,
+      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. With the built-in tool \`image_generation\`, the model generates images, each as a task; the key then also needs the scope \`tasks:write\`. ${STORED}`,
       access: 'text:write',
       budget: 'text',
       body: {
@@ -129,7 +130,10 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       },
       response: { kind: 'json', schema: ResponseSchema },
       otherResponses: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
-      responseHeaders: TEXT_RESPONSE_HEADERS,
+      responseHeaders: {
+        ...TEXT_RESPONSE_HEADERS,
+        [taskIdHeader(http)]: 'With `image_generation`, if not streamed: the ids of the tasks of the images.',
+      },
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
         const { ctx, caller, large } = request;

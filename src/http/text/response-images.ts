@@ -21,12 +21,18 @@ interface Request {
 
 type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
 
-/** The memory of the images of one response, until its connection is closed. */
-function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, ctx }: Request): BodyAllowance {
+/**
+ * The memory of the images of one response, until its connection is closed. What is read after that is dropped at once,
+ * and not counted: nothing would release it.
+ */
+function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, ctx }: Request): Pick<BodyAllowance, 'hold'> {
   const allowance = http.bodies.ofAccount(caller);
   ctx.res.once('close', () => allowance.release());
-  if (ctx.res.closed) allowance.release();
-  return allowance;
+  return {
+    hold(bytes) {
+      if (!ctx.res.closed && !ctx.res.destroyed) allowance.hold(bytes);
+    },
+  };
 }
 
 /** Reads the images of a stored response. */
