@@ -149,7 +149,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     const bounded = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
     await decoded.nextTurn?.();
     const input = await reportedInputs.bound(bounded);
-    const inputOfAll = await inputOfTurns(decoded, input.tokens, maxOutputTokens);
+    const inputOfAll = await boundInputOfTurns(decoded, input.tokens, maxOutputTokens);
     const bounds = { inputTokens: inputOfAll, maxOutputTokens, choices: request.choices };
     const heldMicroUsd = worstCaseCost(model.pricing, bounds);
     const floorMicroUsd = actualCost(model.pricing, emptyUsage(inputTokens));
@@ -286,17 +286,6 @@ export function accessEnded({ reason }: AbortSignal): UnauthenticatedError | Acc
 
 function emptyUsage(inputTokens: number): BilledUsage {
   return { inputTokens, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, isEstimated: true };
-}
-
-/** The most input tokens of all turns of the model: there is one, unless it may call the built-in tool. */
-async function inputOfTurns(
-  { imageTool, model }: DecodedTextCall,
-  inputTokens: number,
-  maxOutputTokens: number,
-): Promise<number> {
-  if (imageTool === undefined) return inputTokens;
-  const { maxImages: images, offered } = imageTool;
-  return boundInputOfTurns({ inputTokens, maxOutputTokens, images, functionName: offered.name }, model);
 }
 
 /** What a call takes from the tokens per minute after its first turn, whose input was taken before it. */

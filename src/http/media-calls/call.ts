@@ -261,12 +261,13 @@ async function startResponse(http: HttpContext, request: MediaRequest, call: Med
   };
 }
 
-function isRetry(ctx: MediaRequest['ctx']): boolean {
+/** Whether a request is an automatic retry of OpenAI's clients. */
+export function isRetry(ctx: MediaRequest['ctx']): boolean {
   return /^[1-9]\d{0,5}$/.test(ctx.get('X-Stainless-Retry-Count'));
 }
 
 /** @param end called once, with whether the whole response was sent. */
-function whenClosed({ res }: MediaRequest['ctx'], end: (isFinished: boolean) => void): void {
+export function whenClosed({ res }: MediaRequest['ctx'], end: (isFinished: boolean) => void): void {
   if (res.closed || res.destroyed) {
     end(false);
     return;

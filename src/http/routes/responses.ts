@@ -45,7 +45,7 @@ import type { Route } from '../app/route.ts';
 import { taskIdHeader } from '../media-calls/call.ts';
 import { prepareImages } from '../text/images.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
-import { imageReader, imageToolOf, withEarlierImages, withoutSecondImages } from '../text/response-images.ts';
+import { imageReader, imageToolOf, withEarlierImages } from '../text/response-images.ts';
 import { sendStoredStream } from '../text/stream.ts';
 
 const ResponseQuery = Type.Object(
@@ -143,7 +143,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         await large?.nextTurn();
         const { decoded, inlined } = await decode(http, request, body, model);
         const id = newTextCallId('responses');
-        const imageTool = imageToolOf(http, request, { id, model, decoded });
+        const { imageTool, track } = imageToolOf(http, request, { id, model, body, decoded });
         const isStreamed = body.stream === true;
         const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
         const answering = answerTextCall(http, request, {
@@ -185,7 +185,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
               }
             : {}),
         });
-        return imageTool === undefined ? answering : withoutSecondImages(ctx, imageTool, answering);
+        return track(answering);
       },
     }),
     defineRoute({

@@ -3,13 +3,16 @@ import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { newId } from '../../domain/ids.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
-import type { DecodedResponsesRequest } from '../../text/responses/decode-request.ts';
+import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
-import { taskIdHeader } from '../media-calls/call.ts';
+import { isRetry, taskIdHeader, whenClosed } from '../media-calls/call.ts';
 import { prepareImageTool } from './image-tool.ts';
 import type { PreparedImageTool } from './image-tool.ts';
 import { withTaskImages } from './task-images.ts';
@@ -59,6 +62,14 @@ export async function withEarlierImages(
   };
 }
 
+/** The tool of a response. */
+export interface ResponseImages {
+  /** Undefined: the model may not call it. */
+  readonly imageTool: PreparedImageTool | undefined;
+  /** Records whether the images arrive with the answer: an automatic retry of a client that did not get them does. */
+  readonly track: <Answer>(answering: Promise<Answer>) => Promise<Answer>;
+}
+
 /**
  * The tool of a request, if its model may call it. The ids of its tasks are in a header of a response that is not
  * streamed.
@@ -71,36 +82,53 @@ export function imageToolOf(
   call: {
     readonly id: string;
     readonly model: TextModelDefinition;
+    readonly body: ResponsesBody;
     readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'>;
   },
-): PreparedImageTool | undefined {
+): ResponseImages {
   const { ctx, caller } = request;
-  const { imageTool: requested } = call.decoded;
-  if (requested === undefined) return undefined;
-  return prepareImageTool(http, {
+  const { body, decoded } = call;
+  const { imageTool: requested } = decoded;
+  if (requested === undefined) return { imageTool: undefined, track: (answering) => answering };
+  const attempt = { waiter: newId('req'), isRetry: isRetry(ctx), sent: body };
+  const imageTool = prepareImageTool(http, {
     caller,
     responseId: call.id,
     textModel: call.model,
     requested,
     allowance: allowanceOf(http, request),
+    attempt,
     onTask(taskIds) {
       const [first] = taskIds;
       if (first !== undefined) ctx.state.createdTaskId = first;
       if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
     },
   });
+  // Once the head of a stream was sent, no client repeats the request.
+  let isAnswered = body.stream === true;
+  whenClosed(ctx, (isFinished) => {
+    void recordEnd(http, imageTool.taskIds, isFinished && isAnswered ? undefined : attempt.waiter);
+  });
+  return {
+    imageTool,
+    async track(answering) {
+      const answer = await answering;
+      isAnswered = true;
+      return answer;
+    },
+  };
 }
 
-/** After an image was generated, a client that repeats failed requests by itself must not: it would pay for another. */
-export async function withoutSecondImages<Result>(
-  ctx: ParameterizedContext<RequestState>,
-  { taskIds }: PreparedImageTool,
-  answering: Promise<Result>,
-): Promise<Result> {
-  try {
-    return await answering;
-  } catch (error) {
-    if (taskIds.length > 0 && !ctx.headerSent) ctx.set('x-should-retry', 'false');
-    throw error;
+/** Never fails: what is not recorded lets a retry get the images again. @param waiter which did not get them. */
+async function recordEnd(
+  { database, logger }: Pick<HttpContext, 'database' | 'logger'>,
+  taskIds: readonly TaskId[],
+  waiter: string | undefined,
+): Promise<void> {
+  for (const taskId of taskIds) {
+    const recorded = waiter === undefined ? markReceived(database, taskId) : releaseResponse(database, taskId, waiter);
+    await recorded.catch((error: unknown) => {
+      logger.warn({ err: error, taskId }, 'recording the end of a response failed');
+    });
   }
 }

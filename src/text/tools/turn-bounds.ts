@@ -5,6 +5,7 @@
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { boundAddedTokens } from '../money/input-bound.ts';
 import { LONGEST_OUTPUT } from '../responses/image-calls.ts';
+import type { ImageTool } from './image-tool.ts';
 
 /** The maximum number of images that are generated for one response. The limit is ours. */
 export const MAX_IMAGES = 4;
@@ -12,24 +13,26 @@ export const MAX_IMAGES = 4;
 /** The longest id of a call that common servers write has some 50 characters. */
 const LONGEST_ID = 'x'.repeat(128);
 
-/** What the hold depends on, besides the model. */
-export interface TurnsToBound {
-  /** The bound of the input of the first turn. */
-  readonly inputTokens: number;
-  /** The cap of all turns together. */
-  readonly maxOutputTokens: number;
-  /** How many images may be generated: each is followed by a turn. */
-  readonly images: number;
-  readonly functionName: string;
+/** A call of a model, with the built-in tool if the model may call it. */
+export interface BoundedTurns {
+  readonly model: TextModelDefinition;
+  readonly imageTool?: Pick<ImageTool, 'offered' | 'maxImages'> | undefined;
 }
 
 /**
- * The most input tokens of all turns together. What the model wrote has about as many tokens when it reads it again;
- * the margins of the calls are for the rest.
+ * The most input tokens of all turns together; without the tool there is one turn. What the model wrote has about as
+ * many tokens when it reads it again; the margins of the calls are for the rest.
+ *
+ * @param inputTokens the bound of the first turn. @param maxOutputTokens the cap of all turns together.
  */
-export async function boundInputOfTurns(turns: TurnsToBound, model: TextModelDefinition): Promise<number> {
-  const { inputTokens, maxOutputTokens, images, functionName: name } = turns;
-  const toolCall = { id: LONGEST_ID, name, arguments: '' };
+export async function boundInputOfTurns(
+  { model, imageTool }: BoundedTurns,
+  inputTokens: number,
+  maxOutputTokens: number,
+): Promise<number> {
+  if (imageTool === undefined) return inputTokens;
+  const { offered, maxImages: images } = imageTool;
+  const toolCall = { id: LONGEST_ID, name: offered.name, arguments: '' };
   const perCall = await boundAddedTokens(
     [
       { role: 'assistant', content: [{ type: 'text', text: '' }], toolCalls: [toolCall] },

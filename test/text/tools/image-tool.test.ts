@@ -24,20 +24,24 @@ describe('the function', () => {
 });
 
 describe('the input of all turns', () => {
-  const turns = { inputTokens: 1_000, maxOutputTokens: 500, images: 2, functionName: 'image_generation' };
+  const bound = (changes: Parameters<typeof textModel>[1], maxImages = 2): Promise<number> =>
+    boundInputOfTurns(
+      { model: textModel([], changes), imageTool: { offered: { name: 'image_generation' }, maxImages } },
+      1_000,
+      500,
+    );
 
   it('is that of the first, and of one more after each image with what was written by then', async () => {
-    const none = await boundInputOfTurns({ ...turns, images: 0 }, textModel([]));
-    const two = await boundInputOfTurns(turns, textModel([]));
-    assert.equal(none, 1_000);
+    assert.equal(await boundInputOfTurns({ model: textModel([]) }, 1_000, 500), 1_000);
+    const two = await bound({});
     assert.ok(two > 3 * 1_000 + 2 * 500 && two < 3 * 1_000 + 2 * 500 + 4 * 4_096, String(two));
-    const narrow = textModel([], { inputTokens: { perMessage: 0, perTool: 0, tokensPerByte: 0.1 } });
-    assert.ok((await boundInputOfTurns(turns, narrow)) < two);
+    assert.ok((await bound({ inputTokens: { perMessage: 0, perTool: 0, tokensPerByte: 0.1 } })) < two);
+    assert.ok((await bound({}, 1)) < two);
   });
 
   it('is never above the context, except for what the first turn is bounded by', async () => {
-    assert.equal(await boundInputOfTurns(turns, textModel([], { contextTokens: 1_200 })), 1_000 + 2 * 1_200);
-    assert.equal(await boundInputOfTurns(turns, textModel([], { contextTokens: 800 })), 3 * 1_000);
+    assert.equal(await bound({ contextTokens: 1_200 }), 1_000 + 2 * 1_200);
+    assert.equal(await bound({ contextTokens: 800 }), 3 * 1_000);
   });
 });
 
