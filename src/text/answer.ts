@@ -32,7 +32,7 @@ import { InvalidTextRequest, TextFailure } from './text-failure.ts';
 import type { TextThreads } from './threads/text-threads.ts';
 import { openImageTurns } from './tools/image-turns.ts';
 import type { ImageTool } from './tools/image-tool.ts';
-import { inputOfTurns } from './tools/turn-bounds.ts';
+import { boundInputOfTurns } from './tools/turn-bounds.ts';
 
 export interface TextDependencies {
   readonly source: TextSource;
@@ -165,9 +165,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
     const bounded = { accountId: caller.accountId, model, request, body, countedTokens: inputTokens };
     await decoded.nextTurn?.();
     const input = await reportedInputs.bound(bounded);
-    const { imageTool } = decoded;
-    const inputOfAll =
-      imageTool === undefined ? input.tokens : inputOfTurns(input.tokens, maxOutputTokens, imageTool.maxImages, model);
+    const inputOfAll = await boundInputOfTurns(decoded, input.tokens, maxOutputTokens);
     const bounds = { inputTokens: inputOfAll, maxOutputTokens, choices: request.choices };
     const hold = {
       id: decoded.id,

@@ -145,6 +145,22 @@ describe("an operator's model file", () => {
     );
   });
 
+  it('names an image model that answers images, if it is a text model with one', async () => {
+    const expected = /^imageModel: there is no model called \S+ that answers \/v1\/images\/generations$/;
+    for (const imageModel of ['no/such', 'acme/text']) {
+      assert.match(await messageOf(JSON.stringify(textDefinition({ imageModel }))), expected);
+    }
+  });
+
+  it('may name an image model that is in another directory', async () => {
+    await writeFile(
+      path.join(directory, 'a.json'),
+      JSON.stringify(textDefinition({ name: 'acme/drawing', imageModel: 'darkroom/scene' })),
+    );
+    const models = await loadModels([directory, packageFile('models')], PROTOCOLS);
+    assert.ok(models.some(({ name }) => name === 'acme/drawing'));
+  });
+
   it('may name a replacement that is in another directory', async () => {
     const replacement = 'darkroom/scene';
     await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ replacement })));

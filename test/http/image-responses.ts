@@ -29,9 +29,10 @@ export function postResponse(
   app: ServedApp,
   key: string,
   changes: Readonly<Record<string, unknown>> = {},
+  more: Readonly<Record<string, string>> = {},
 ): Promise<RawAnswer> {
   const body = { model: 'acme/text', input: DRAW, tools: [TOOL], ...changes };
-  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...more };
   return raw(app.url, 'POST', '/v1/responses', headers, JSON.stringify(body));
 }
 

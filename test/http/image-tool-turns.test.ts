@@ -8,15 +8,16 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { prepareImageTool } from '../../src/http/text/image-tool.ts';
 import { TextFailure } from '../../src/text/text-failure.ts';
 import { decodeImageTool } from '../../src/text/tools/image-tool.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { HELLO, USAGE } from '../text/upstream/scripted-answers.ts';
 import type { Json, Reply } from '../text/upstream/scripted-answers.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
 import type { TestUpstream } from '../text/upstream/test-upstream.ts';
 import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
-import { TOOL, bodyOf, itemOf, postResponse, settledCalls, textOf } from './image-responses.ts';
+import { DRAW, TOOL, bodyOf, failTask, itemOf, postResponse, settledCalls, textOf } from './image-responses.ts';
 import type { ResponseBody } from './image-responses.ts';
-import { madeImage, newestTask, tasksOf } from './media-calls.ts';
+import { madeImage, newestTask, openCall, tasksOf } from './media-calls.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
@@ -73,6 +74,19 @@ async function ask(changes: Json, images: number): Promise<RawAnswer> {
     await served.succeedWith(await newestTask(served, account, tasks + image), [madeImage(`image ${image}`)]);
   }
   return answering;
+}
+
+/** Repeats a request as OpenAI's clients do. */
+const retry = (changes: Json): Promise<RawAnswer> =>
+  postResponse(served, account.client.key, { model: 'acme/chat', ...changes }, { 'X-Stainless-Retry-Count': '1' });
+
+/** Whether the response of a task was received; undefined: nothing is known of it. */
+async function received(taskId: string): Promise<boolean | undefined> {
+  const [row] = await served.room.rows<{ isReceived: boolean }>(
+    'SELECT received_at IS NOT NULL AS "isReceived" FROM awaited_responses WHERE task_id = $1',
+    taskId,
+  );
+  return row?.isReceived;
 }
 
 const typesOf = ({ output }: ResponseBody): readonly unknown[] => output.map((item) => item['type']);
@@ -236,6 +250,7 @@ describe('a call of the function', () => {
       textModel: textDefinition(),
       requested: decodeImageTool({ type: 'image_generation', model: 'acme/compatible' }, 0, 'f', {}),
       allowance: { hold: () => undefined },
+      attempt: { waiter: 'req_1', isRetry: false, sent: {} },
     });
     const ids = await Promise.all(['a fox', 'a fox', 'a wolf'].map((prompt) => tool.start({ index: 0, prompt })));
     assert.equal(new Set(ids).size, 1);
@@ -245,15 +260,21 @@ describe('a call of the function', () => {
 });
 
 describe('a turn that fails after an image', () => {
-  it('costs nothing, the image remains, and the client is not to repeat the request', async () => {
+  it('costs nothing, and the image is in the response to the retry', async () => {
     upstream.script({ reply: calling('a fox') }, { status: 500, body: { error: { message: 'broken' } } });
     const answer = await ask({}, 1);
     assert.equal(answer.status, 503, answer.text);
-    assert.equal(answer.headers['x-should-retry'], 'false');
     const [taskId] = await tasksOf(served, account);
     assert.equal(answer.headers['x-darkroom-task-id'], taskId);
     const [call] = await settledCalls(served, account);
     assert.equal(call?.captured, 0n);
+
+    // The model writes another prompt this time.
+    script(calling('a red fox'), HELLO);
+    const body = bodyOf(await retry({}));
+    const item = itemOf(body, 'image_generation_call');
+    assert.deepEqual([item['task_id'], item['revised_prompt']], [taskId, undefined]);
+    assert.deepEqual(await tasksOf(served, account), [taskId]);
     assert.equal((await account.client.get(String(taskId))).body.data.billing.captured, '0.01');
     assert.deepEqual(await verifyLedger(served.room.database), []);
   });
@@ -265,11 +286,58 @@ describe('a turn that fails after an image', () => {
     assert.match(text.slice(text.indexOf('event: response.failed')), /"type":"image_generation_call"/);
     assert.match(text, /data: \[DONE\]\n\n$/);
   });
+});
 
-  it('is not an upstream that fails before the first image: the client may repeat that', async () => {
-    upstream.script({ status: 500, body: { error: { message: 'broken' } } });
-    const answer = await ask({}, 0);
-    assert.deepEqual([answer.status, answer.headers['x-should-retry']], [503, undefined]);
+describe('an automatic retry', () => {
+  it('attaches to the image of a client that has disconnected, and pays for it once', async () => {
+    script(calling('a fox'), HELLO);
+    const body = { model: 'acme/chat', input: DRAW, tools: [TOOL] };
+    const call = openCall(served, account, '/v1/responses', body);
+    const taskId = await newestTask(served, account);
+    call.outgoing.destroy();
+    await settledCalls(served, account);
+    script(calling('a wolf'), HELLO);
+    const retrying = retry({});
+    await served.succeedWith(taskId, [madeImage('one')]);
+    assert.equal(itemOf(bodyOf(await retrying), 'image_generation_call')['task_id'], taskId);
+    assert.deepEqual(await tasksOf(served, account), [taskId]);
+  });
+
+  it('creates a task of its own where the first response arrived, or its image failed', async () => {
+    script(calling('a fox'), HELLO);
+    bodyOf(await ask({}, 1));
+    const [first = assert.fail()] = await tasksOf(served, account);
+    // Five seconds later: a proxy may have lost the response until then.
+    await waitFor('the response is recorded', async () => (await received(first)) === true);
+    await served.room.rows(
+      "UPDATE awaited_responses SET received_at = now() - interval '6 seconds' WHERE task_id = $1",
+      first,
+    );
+    script(calling('a fox'), HELLO);
+    const second = retry({});
+    const failing = await newestTask(served, account, 1);
+    await failTask(served, failing, 'provider_error');
+    assert.equal(itemOf(bodyOf(await second), 'image_generation_call')['status'], 'failed');
+    script(calling('a fox'), HELLO);
+    const third = retry({});
+    await served.succeedWith(await newestTask(served, account, 2), [madeImage('three')]);
+    assert.equal(itemOf(bodyOf(await third), 'image_generation_call')['status'], 'completed');
+  });
+
+  it('is not what a request is without the mark of the client, or with another one', async () => {
+    script(calling('a fox'), HELLO);
+    const body = { model: 'acme/chat', input: DRAW, tools: [TOOL] };
+    const call = openCall(served, account, '/v1/responses', body);
+    await newestTask(served, account);
+    call.outgoing.destroy();
+    await settledCalls(served, account);
+    script(calling('a fox'), HELLO);
+    bodyOf(await ask({}, 1));
+    script(calling('a fox'), HELLO);
+    const other = retry({ max_output_tokens: 99 });
+    await served.succeedWith(await newestTask(served, account, 2), [madeImage('three')]);
+    bodyOf(await other);
+    assert.equal((await tasksOf(served, account)).length, 3);
   });
 });
 
@@ -294,7 +362,7 @@ describe('a process that stops while an image is generated', () => {
     stop.abort(new TextFailure('interrupted', 'the process stops'));
     const answer = await second;
     assert.equal(answer.status, 503, answer.text);
-    assert.deepEqual([answer.headers['x-should-retry'], answer.headers['x-darkroom-task-id']], ['false', left]);
+    assert.equal(answer.headers['x-darkroom-task-id'], left);
     assert.equal((await own.client.get(left)).body.data.status, 'queued');
     const [, call] = await settledCalls(stopping, own, 2);
     assert.equal(call?.captured, 0n);

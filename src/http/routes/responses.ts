@@ -24,6 +24,7 @@ import { eraseRecord, findRecordedStream } from '../../text/background/event-log
 import type { RecordedStream } from '../../text/background/event-log.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
+import { taskIdHeader } from '../media-calls/call.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { notFound } from '../app/errors.ts';
@@ -102,7 +103,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       operationId: 'createResponse',
       tag: 'Text',
       summary: 'Create a response',
-      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. With \`background\`, the response is returned while it is queued; poll it until it has ended. ${STORED}`,
+      description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. With \`background\`, the response is returned while it is queued; poll it until it has ended. With the built-in tool \`image_generation\`, the model generates images, each as a task; the key then also needs the scope \`tasks:write\`. ${STORED}`,
       access: 'text:write',
       budget: 'text',
       body: {
@@ -119,7 +120,10 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       },
       response: { kind: 'json', schema: ResponseSchema },
       otherResponses: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
-      responseHeaders: TEXT_RESPONSE_HEADERS,
+      responseHeaders: {
+        ...TEXT_RESPONSE_HEADERS,
+        [taskIdHeader(http)]: 'With `image_generation`, if not streamed: the ids of the tasks of the images.',
+      },
       errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
       async handle(request) {
         const { ctx, caller, large } = request;
@@ -129,19 +133,20 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         await large?.nextTurn();
         if (body.background === true) return createInBackground(http, request, model, body);
         const id = newTextCallId('responses');
-        const images = imageTasksOf(http, ctx);
+        const isStreamed = body.stream === true;
+        const images = imageTasksOf(http, ctx, isStreamed);
         const { call, toSave } = await decodeResponseCall(http, model, body, {
           id,
           caller,
           nextTurn: large?.nextTurn,
           until: closedSignal(ctx.res),
-          onTask: (taskIds) => images.onTask(taskIds),
+          client: images.client,
         });
         const answering = answerTextCall(http, request, {
           ...call,
           ...(toSave === undefined ? {} : { onAnswered: (response) => store(http, toSave(response)) }),
         });
-        return images.withoutSecond(answering);
+        return images.track(answering);
       },
     }),
     defineRoute({

@@ -10,6 +10,16 @@ export interface TextCallRequest {
   readonly nextTurn?: (() => Promise<void>) | undefined;
   /** Aborted when the answer is over: what the call has in memory is released. */
   readonly until: AbortSignal;
-  /** A task was created for the built-in tool of the call, or found: those of the call so far. */
-  readonly onTask?: ((taskIds: readonly TaskId[]) => void) | undefined;
+  /** Absent: no client waits for the answer. */
+  readonly client?: WaitingClient | undefined;
+}
+
+/** The client of a response, for the images that the response generates. */
+export interface WaitingClient {
+  /** Identifies the request among those that wait for a task (tasks/create/awaited-responses.ts). */
+  readonly waiter: string;
+  /** Whether it repeats a request whose response it did not get. */
+  readonly isRetry: boolean;
+  /** A task was created, or found: all so far. */
+  readonly onTask: (taskIds: readonly TaskId[]) => void;
 }

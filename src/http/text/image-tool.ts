@@ -12,9 +12,11 @@ import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
+import { attachRetry, forgetResponse } from '../../tasks/create/awaited-responses.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
 import { fingerprint } from '../../tasks/record/fingerprint.ts';
+import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { ImageCallItem } from '../../text/responses/items.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
@@ -36,6 +38,19 @@ const NO_TURNS = (): Promise<void> => Promise.resolve();
 /** While the database is unavailable; the same key finds the task if one was created. */
 const RETRIES = { retries: 3, minTimeout: 200, factor: 3 };
 
+/** The attempt of a client to get a response. */
+export interface Attempt {
+  /**
+   * Identifies it among the requests that wait for a task (tasks/create/awaited-responses.ts). Undefined: the response
+   * is in the background.
+   */
+  readonly waiter: string | undefined;
+  /** Whether the client repeats a request whose response it did not get. */
+  readonly isRetry: boolean;
+  /** The request as it was sent: two with the same one are equal. */
+  readonly sent: Readonly<Record<string, unknown>>;
+}
+
 export interface ImageToolCall {
   readonly caller: Caller;
   readonly responseId: string;
@@ -43,6 +58,7 @@ export interface ImageToolCall {
   readonly requested: RequestedImageTool;
   /** For the memory of the images. */
   readonly allowance: Pick<BodyAllowance, 'hold'>;
+  readonly attempt: Attempt;
   /** A task was created, or found: all so far. */
   readonly onTask?: ((taskIds: readonly TaskId[]) => void) | undefined;
 }
@@ -72,13 +88,15 @@ export function prepareImageTool(http: HttpContext, call: ImageToolCall): ImageT
     if (violation !== undefined) throw inFieldsOf(names, new InvalidTaskError(violation));
   });
   const taskIds: TaskId[] = [];
+  const created = new Set<TaskId>();
   return {
     offered: requested.offered,
     maxImages: requested.maxImages,
     async start({ index, prompt }) {
       try {
-        const taskId = await createTask(http, call, index, taskOf(prompt));
+        const { taskId, isNew } = await findOrCreate(http, call, index, taskOf(prompt));
         taskIds.push(taskId);
+        if (isNew) created.add(taskId);
         call.onTask?.(taskIds);
         return taskId;
       } catch (error) {
@@ -88,7 +106,9 @@ export function prepareImageTool(http: HttpContext, call: ImageToolCall): ImageT
     async finish(taskId, { prompt }, signal) {
       if (!isTaskId(taskId)) throw new Error('a call of the tool has no task');
       const task = await waitForTask(http, { taskId, accountId: caller.accountId }, signal);
-      return itemOf(http, call, { task, prompt, names });
+      // A task that was found may have another prompt.
+      const known = created.has(taskId) ? { revised_prompt: prompt } : {};
+      return { ...(await itemOf(http, call, task, names)), ...known };
     },
   };
 }
@@ -107,25 +127,47 @@ function inTool<Result>({ param }: RequestedImageTool, work: () => Result): Resu
   }
 }
 
+interface FoundTask {
+  readonly taskId: TaskId;
+  readonly isNew: boolean;
+}
+
+/** The task of a call: that of an attempt whose response did not arrive, or a new one. */
+async function findOrCreate(
+  http: HttpContext,
+  call: ImageToolCall,
+  index: number,
+  task: Readonly<Record<string, unknown>>,
+): Promise<FoundTask> {
+  const { caller, attempt } = call;
+  // The request and the number of the call alone: a model that is asked again may write another prompt.
+  const print = fingerprint({ 'POST /v1/responses': attempt.sent, image_generation_call: index });
+  const awaited = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: print };
+  const { waiter, isRetry } = attempt;
+  const attached = isRetry && waiter !== undefined ? await attachRetry(http.database, awaited, waiter) : undefined;
+  return attached === undefined || !isTaskId(attached)
+    ? createTask(http, call, index, { task, print })
+    : { taskId: attached, isNew: false };
+}
+
 /** Creates the task, or finds the one of the same call. */
 async function createTask(
   http: HttpContext,
-  { caller, responseId }: ImageToolCall,
+  { caller, responseId, attempt }: ImageToolCall,
   index: number,
-  task: Readonly<Record<string, unknown>>,
-): Promise<TaskId> {
+  { task, print }: { readonly task: Readonly<Record<string, unknown>>; readonly print: Fingerprint },
+): Promise<FoundTask> {
   const budget = createBudget(caller);
   const take = { take: () => http.rateLimiter.take(budget), giveBack: () => http.rateLimiter.giveBack(budget) };
-  // The call alone decides which requests are one: a model that is asked again may write another prompt.
-  const print = fingerprint({ image_generation_call: [responseId, index] });
   const large = { facts: { ...factsOfBody(task), fingerprint: print }, nextTurn: NO_TURNS };
   const key = `${responseId}/image/${index}`;
-  const { taskId, isReplay, claimed } = await pRetry(() => http.taskCreator.create(caller, task, key, take, large), {
+  const create = () => http.taskCreator.create(caller, task, key, take, large, attempt.waiter);
+  const { taskId, isReplay, claimed } = await pRetry(create, {
     ...RETRIES,
     shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
   });
   if (!isReplay) http.wakeLauncher(claimed);
-  return taskId;
+  return { taskId, isNew: !isReplay };
 }
 
 /** @throws what is not about the request. */
@@ -145,10 +187,13 @@ function failedItem(prompt: string, error: unknown): ImageCallItem {
 async function itemOf(
   http: HttpContext,
   { requested: { fields }, allowance }: ImageToolCall,
-  { task, prompt, names }: { readonly task: TaskDetail; readonly prompt: string; readonly names: FieldNames },
+  task: TaskDetail,
+  names: FieldNames,
 ): Promise<ImageCallItem> {
-  const item = { type: 'image_generation_call', task_id: task.id, revised_prompt: prompt } as const;
+  const item = { type: 'image_generation_call', task_id: task.id } as const;
   if (task.status === 'fail') {
+    // It cost nothing, so a retry is to create another.
+    await forgetResponse(http.database, task.id);
     const { code, message } = describeFailure(task, names);
     return { ...item, status: 'failed', result: null, error: { code, message } };
   }

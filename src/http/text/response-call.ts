@@ -29,7 +29,7 @@ export async function decodeResponseCall(
 ): Promise<DecodedBackgroundCall> {
   const { id, caller, nextTurn } = request;
   const { decoded, inlined } = await decode(http, model, body, request);
-  const imageTool = imageToolOf(http, request, { model, decoded });
+  const imageTool = imageToolOf(http, request, { model, body, decoded });
   const isStreamed = body.stream === true;
   const deltas = isStreamed && decoded.isStored ? new DeltaRecorder() : undefined;
   const call: DecodedBackgroundCall['call'] = {

@@ -1,28 +1,37 @@
 /** The images that the built-in tool `image_generation` generates, where a response is created and where it is read. */
 import type { ParameterizedContext } from 'koa';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { newId } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
-import type { DecodedResponsesRequest } from '../../text/responses/decode-request.ts';
+import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import { taskIdHeader } from '../media-calls/call.ts';
-import type { TextCallRequest } from './detached-call.ts';
+import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
+import type { TextCallRequest, WaitingClient } from './detached-call.ts';
 import { prepareImageTool } from './image-tool.ts';
 import { withTaskImages } from './task-images.ts';
 
 type Request = Pick<TextCallRequest, 'caller' | 'until'>;
 type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
 
-/** The memory of the images of one response, until it is over. */
-function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Request): BodyAllowance {
+/**
+ * The memory of the images of one response, until it is over. What is read after that is dropped at once, and not
+ * counted: nothing would release it.
+ */
+function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Request): Pick<BodyAllowance, 'hold'> {
   const allowance = http.bodies.ofAccount(caller);
   until.addEventListener('abort', () => allowance.release());
-  if (until.aborted) allowance.release();
-  return allowance;
+  return {
+    hold(bytes) {
+      if (!until.aborted) allowance.hold(bytes);
+    },
+  };
 }
 
 /** Reads the images of a stored response. */
@@ -57,45 +66,76 @@ export async function withEarlierImages(
 export function imageToolOf(
   http: HttpContext,
   request: TextCallRequest,
-  call: { readonly model: TextModelDefinition; readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'> },
+  call: {
+    readonly model: TextModelDefinition;
+    readonly body: ResponsesBody;
+    readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'>;
+  },
 ): ImageTool | undefined {
   const { imageTool: requested } = call.decoded;
   if (requested === undefined) return undefined;
+  const { client } = request;
   return prepareImageTool(http, {
     caller: request.caller,
     responseId: request.id,
     textModel: call.model,
     requested,
     allowance: allowanceOf(http, request),
-    onTask: request.onTask,
+    attempt: { waiter: client?.waiter, isRetry: client?.isRetry === true, sent: call.body },
+    onTask: client?.onTask,
   });
 }
 
-/** The tasks of the images of a request whose client waits. */
-export interface ImageTasks {
-  /** A header of a response that is not streamed has their ids. */
-  onTask(taskIds: readonly TaskId[]): void;
-  /** After an image was generated, a client that repeats failed requests by itself must not: it would pay for another. */
-  withoutSecond<Result>(answering: Promise<Result>): Promise<Result>;
+/** The images of a response whose client waits. */
+export interface ResponseImages {
+  readonly client: WaitingClient;
+  /** Records whether the images arrive with the answer: an automatic retry of a client that did not get them does. */
+  track<Answer>(answering: Promise<Answer>): Promise<Answer>;
 }
 
-export function imageTasksOf(http: HttpContext, ctx: ParameterizedContext<RequestState>): ImageTasks {
-  let hasTasks = false;
+/** @param isStreamed once the head of a stream was sent, no client repeats the request. */
+export function imageTasksOf(
+  http: HttpContext,
+  ctx: ParameterizedContext<RequestState>,
+  isStreamed: boolean,
+): ResponseImages {
+  const waiter = newId('req');
+  let tasks: readonly TaskId[] | undefined;
+  let isAnswered = isStreamed;
   return {
-    onTask(taskIds) {
-      const [first] = taskIds;
-      if (first === undefined) return;
-      hasTasks = true;
-      ctx.state.createdTaskId = first;
-      if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
+    client: {
+      waiter,
+      isRetry: isAutomaticRetry(ctx),
+      onTask(taskIds) {
+        if (tasks === undefined) {
+          whenClosed(ctx.res, (isFinished) => {
+            void recordEnd(http, tasks ?? [], isFinished && isAnswered ? undefined : waiter);
+          });
+        }
+        tasks = taskIds;
+        const [first] = taskIds;
+        if (first !== undefined) ctx.state.createdTaskId = first;
+        if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
+      },
     },
-    async withoutSecond(answering) {
-      try {
-        return await answering;
-      } catch (error) {
-        if (hasTasks && !ctx.headerSent) ctx.set('x-should-retry', 'false');
-        throw error;
-      }
+    async track(answering) {
+      const answer = await answering;
+      isAnswered = true;
+      return answer;
     },
   };
+}
+
+/** Never fails: what is not recorded lets a retry get the images again. @param waiter which did not get them. */
+async function recordEnd(
+  { database, logger }: Pick<HttpContext, 'database' | 'logger'>,
+  taskIds: readonly TaskId[],
+  waiter: string | undefined,
+): Promise<void> {
+  for (const taskId of taskIds) {
+    const recorded = waiter === undefined ? markReceived(database, taskId) : releaseResponse(database, taskId, waiter);
+    await recorded.catch((error: unknown) => {
+      logger.warn({ err: error, taskId }, 'recording the end of a response failed');
+    });
+  }
 }

@@ -51,15 +51,19 @@ function callOf(item: ImageCallItem, callId: string, name: string): readonly Mod
   ];
 }
 
-/** The longest reason for a failure that a model is given. */
-const MAX_REASON = 400;
+/** The longest reason for a failure that a model is given, in characters. */
+const MAX_REASON = 200;
+const FAILED = 'No image was generated: ';
 
-/** What a model reads as the output of the function. Short: the hold is for this length (tools/turn-bounds.ts). */
+/** What a model reads as the output of the function. Short: the hold is for its length (tools/turn-bounds.ts). */
 export function imageOutputText({ status, size, output_format: format, error }: Omit<ImageCallItem, 'type'>): string {
-  if (status === 'failed') return `No image was generated: ${(error?.message ?? 'it failed').slice(0, MAX_REASON)}`;
+  if (status === 'failed') return `${FAILED}${(error?.message ?? 'it failed').slice(0, MAX_REASON)}`;
   const facts = [size, format].filter((fact) => fact !== undefined).join(', ');
   return `The image was generated${facts === '' ? '' : ` (${facts})`}, and the user sees it.`;
 }
+
+/** No output takes more bytes, in whatever form a template writes it. */
+export const LONGEST_OUTPUT = `${FAILED}${'\u{ffff}'.repeat(MAX_REASON)}`;
 
 /** In a message of the user: the chat completions of many servers take images nowhere else. */
 function imageMessage(result: string): InputMessageItem {

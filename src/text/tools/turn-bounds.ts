@@ -3,37 +3,44 @@
  * tool has a turn after each call, whose input is the conversation so far.
  */
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { boundAddedTokens } from '../money/input-bound.ts';
+import { LONGEST_OUTPUT } from '../responses/image-calls.ts';
+import type { ImageTool } from './image-tool.ts';
 
 /** The maximum number of images that are generated for one response. The limit is ours. */
 export const MAX_IMAGES = 4;
 
-/**
- * The most tokens that a call and its output add to the input, in addition to what the model has written: two messages
- * of a template, what it writes around a call, and the output (responses/image-calls.ts), of at most 600 bytes, escaped.
- */
-const PER_CALL = 1_536;
+/** The longest id of a call that common servers write has some 50 characters. */
+const LONGEST_ID = 'x'.repeat(128);
 
-/** @param images how many may be generated. @returns the maximum number of turns. */
-function turnsFor(images: number): number {
-  return images + 1;
+/** A call of a model, with the built-in tool if the model may call it. */
+export interface BoundedTurns {
+  readonly model: TextModelDefinition;
+  readonly imageTool?: Pick<ImageTool, 'offered' | 'maxImages'> | undefined;
 }
 
 /**
- * The most input tokens of all turns together.
+ * The most input tokens of all turns together; without the tool there is one turn. What the model wrote has about as
+ * many tokens when it reads it again; the margins of the calls are for the rest.
  *
  * @param inputTokens the bound of the first turn. @param maxOutputTokens the cap of all turns together.
  */
-export function inputOfTurns(
+export async function boundInputOfTurns(
+  { model, imageTool }: BoundedTurns,
   inputTokens: number,
   maxOutputTokens: number,
-  images: number,
-  { contextTokens }: Pick<TextModelDefinition, 'contextTokens'>,
-): number {
-  let sum = inputTokens;
-  for (let turn = 1; turn < turnsFor(images); turn++) {
-    const most = inputTokens + maxOutputTokens + images * PER_CALL;
-    // An upstream rejects what does not fit the context; a bound may be above it.
-    sum += Math.min(most, Math.max(contextTokens, inputTokens));
-  }
-  return sum;
+): Promise<number> {
+  if (imageTool === undefined) return inputTokens;
+  const { offered, maxImages: images } = imageTool;
+  const toolCall = { id: LONGEST_ID, name: offered.name, arguments: '' };
+  const perCall = await boundAddedTokens(
+    [
+      { role: 'assistant', content: [{ type: 'text', text: '' }], toolCalls: [toolCall] },
+      { role: 'tool', toolCallId: LONGEST_ID, content: [{ type: 'text', text: LONGEST_OUTPUT }] },
+    ],
+    model,
+  );
+  // An upstream rejects what does not fit the context; the bound of the first turn may be above it.
+  const last = Math.min(inputTokens + maxOutputTokens + images * perCall, Math.max(model.contextTokens, inputTokens));
+  return inputTokens + images * last;
 }
