@@ -5,6 +5,7 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { newId } from '../domain/ids.ts';
 import { requestWork } from '../tasks/outbox/outbox.ts';
+import { findRepeated } from './repeated-create.ts';
 
 /** The maximum number of batches of an account that have not ended. */
 const MAX_OPEN_BATCHES = 100;
@@ -114,13 +115,16 @@ export type NewBatch = Pick<
 /**
  * Records a batch, and requests its workflow in the same transaction.
  *
- * @param now milliseconds since 1970. @throws {BatchesFullError}
+ * @param now milliseconds since 1970. @param isRetry whether it may have been created by an attempt before.
+ * @throws {BatchesFullError}
  */
-export async function createBatch(database: Database, batch: NewBatch, now: number): Promise<Batch> {
+export async function createBatch(database: Database, batch: NewBatch, now: number, isRetry: boolean): Promise<Batch> {
   const { accountId } = batch;
   return database.transaction(async (transaction) => {
     // One after another, so that together they cannot pass the limit.
     await transaction.query(lockBatches, [accountId]);
+    const repeated = isRetry ? await findRepeated(transaction, batch, now) : undefined;
+    if (repeated !== undefined) return readBatch(transaction, repeated, accountId);
     const [count] = await transaction.query<{ open: number }>(countOpen, [accountId]);
     if ((count?.open ?? 0) >= MAX_OPEN_BATCHES) throw new BatchesFullError();
     const id = newId('batch');

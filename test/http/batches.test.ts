@@ -1,6 +1,8 @@
 /** Batches over HTTP: what creating, reading, listing and cancelling accept. No workflow runs here. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import OpenAI from 'openai';
+import type { ApiClient } from '../support/api-client.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 import { fileForm } from './route-requests.ts';
@@ -109,6 +111,82 @@ describe('POST /v1/batches', () => {
       const answer = await raw(served.url, 'POST', '/v1/batches', headers, JSON.stringify(body));
       assert.equal(answer.status, 403, answer.text);
     }
+  });
+
+  describe('as an automatic retry', () => {
+    const retryOf = async ({ client }: { client: ApiClient }, sent: object, count = '1'): Promise<string> => {
+      const answer = await client.send('POST', '/v1/batches', sent, { 'X-Stainless-Retry-Count': count });
+      assert.equal(answer.status, 200, JSON.stringify(answer.body));
+      return (answer.body as unknown as Batch).id;
+    };
+    const bodyOf = async (of: ServedAccount) => ({
+      input_file_id: await upload(of, 'batch'),
+      endpoint: '/v1/tasks',
+      completion_window: '24h',
+      metadata: { order: '7', a: 'b' },
+    });
+
+    it('returns the batch of the attempt before, also of several at the same moment', async () => {
+      const own = await served.newAccount();
+      const body = await bodyOf(own);
+      const first = await retryOf(own, body, '0');
+      const retried = { ...body, metadata: { a: 'b', order: '7' } };
+      const ids = await Promise.all(['1', '2', '3'].map((count) => retryOf(own, retried, count)));
+
+      assert.deepEqual(ids, [first, first, first]);
+      assert.equal(await outboxOf(own), 1);
+    });
+
+    it('creates the batch once if the attempt before has not', async () => {
+      const own = await served.newAccount();
+      const body = await bodyOf(own);
+      const ids = await Promise.all(['1', '1', '1'].map((count) => retryOf(own, body, count)));
+
+      assert.equal(new Set(ids).size, 1);
+      assert.equal(await outboxOf(own), 1);
+    });
+
+    it('creates a batch for another request, another key, and after ten minutes', async () => {
+      const own = await served.newAccount();
+      const body = await bodyOf(own);
+      const first = await retryOf(own, body, '0');
+      const others = [
+        await retryOf(own, body, '0'),
+        await retryOf(own, { ...body, metadata: null }),
+        await retryOf(own, { ...body, endpoint: '/v1/videos' }),
+        await retryOf(own, { ...body, output_expires_after: { anchor: 'created_at', seconds: 3_600 } }),
+        await retryOf(own, { ...body, input_file_id: await upload(own, 'batch') }),
+        await retryOf(await own.newKey(), body),
+      ];
+      const age = `UPDATE batches SET created_at = created_at - interval '601 seconds' WHERE account_id = $1`;
+      await served.room.database.query({ name: 'age_batches', text: age }, [own.id]);
+      others.push(await retryOf(own, body));
+
+      assert.equal(new Set([first, ...others]).size, 8);
+    });
+
+    it("is what OpenAI's client sends when a response is lost", async () => {
+      const own = await served.newAccount();
+      const counts: (string | null)[] = [];
+      const client = new OpenAI({
+        apiKey: own.client.key,
+        baseURL: `${served.url}/v1`,
+        async fetch(url, init) {
+          const response = await fetch(url, init);
+          counts.push(new Headers(init?.headers).get('x-stainless-retry-count'));
+          if (counts.length > 1) return response;
+          await response.text();
+          throw new TypeError('the connection broke');
+        },
+      });
+      const { input_file_id: input } = await bodyOf(own);
+      const request = { input_file_id: input, endpoint: '/v1/videos', completion_window: '24h' } as const;
+      const { id } = await client.batches.create(request);
+
+      assert.deepEqual(counts, ['0', '1']);
+      assert.equal(await outboxOf(own), 1);
+      assert.equal((await client.batches.retrieve(id)).status, 'validating');
+    });
   });
 
   it('rejects the 101st batch in progress, also of several at the same moment', async () => {

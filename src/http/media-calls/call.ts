@@ -32,6 +32,7 @@ import { RequestError, openAiCodeOf } from '../app/errors.ts';
 import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
+import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { respondWithTask } from '../routes/task-response.ts';
@@ -228,13 +229,14 @@ async function startResponse(http: HttpContext, request: MediaRequest, call: Med
   const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
   // With a key, the key alone decides which requests are one.
   const waiter = key === undefined ? newId('req') : undefined;
-  const attached = waiter === undefined || !isRetry(ctx) ? undefined : await attachRetry(database, awaited, waiter);
+  const attached =
+    waiter === undefined || !isAutomaticRetry(ctx) ? undefined : await attachRetry(database, awaited, waiter);
   let taskId = attached ?? (await createTask(http, request, call, { key, waiter, print }));
   const tried = [taskId];
   ctx.set(taskIdHeader(http), taskId);
   let isSent = false;
   if (waiter !== undefined) {
-    whenClosed(ctx, (isFinished) => {
+    whenClosed(ctx.res, (isFinished) => {
       const isReceived = isSent && isFinished;
       const recorded = isReceived ? markReceived(database, taskId) : releaseResponse(database, taskId, waiter);
       // If it is not recorded, a retry gets the result again.
@@ -258,23 +260,6 @@ async function startResponse(http: HttpContext, request: MediaRequest, call: Med
       isSent = true;
     },
   };
-}
-
-function isRetry(ctx: MediaRequest['ctx']): boolean {
-  return /^[1-9]\d{0,5}$/.test(ctx.get('X-Stainless-Retry-Count'));
-}
-
-/** @param end called once, with whether the whole response was sent. */
-function whenClosed({ res }: MediaRequest['ctx'], end: (isFinished: boolean) => void): void {
-  if (res.closed || res.destroyed) {
-    end(false);
-    return;
-  }
-  let isFinished = false;
-  res.once('finish', () => {
-    isFinished = true;
-  });
-  res.once('close', () => end(isFinished));
 }
 
 async function createTask(

@@ -19,6 +19,7 @@ import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
+import { isAutomaticRetry } from '../middleware/automatic-retry.ts';
 
 const BATCH_PARAM = { batchId: 'The batch id, as returned by `POST /v1/batches`.' };
 const DEFAULT_LIMIT = 20;
@@ -36,6 +37,10 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
         'Compatible with OpenAI’s batches. Each line of the input file is a request of the `endpoint`, which creates a task when it has its turn: a batch takes at most half of the account’s concurrent tasks. The results are files in the form of OpenAI’s API. A line that is wrong, or finds no balance, is an error of that line alone.',
       access: 'tasks:write',
       budget: 'create',
+      headers: {
+        'X-Stainless-Retry-Count':
+          "Sent by OpenAI's clients: above 0, the request is an automatic retry, which gets the batch of the attempt before.",
+      },
       body: {
         kind: 'json',
         schema: CreateBatchSchema,
@@ -114,7 +119,7 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
 
 async function create(
   http: HttpContext,
-  { caller, body }: Pick<RouteRequest<unknown, CreateBatchBody>, 'caller' | 'body'>,
+  { ctx, caller, body }: Pick<RouteRequest<unknown, CreateBatchBody>, 'ctx' | 'caller' | 'body'>,
 ): Promise<Batch> {
   // Its lines would outlive the token, and its limits.
   if (caller.tokenId !== undefined) throw new ForbiddenError('a short-lived token may not create batches');
@@ -133,6 +138,7 @@ async function create(
       outputKeptSeconds: body.output_expires_after?.seconds ?? FILE_EXPIRY_SECONDS.default,
     },
     http.now(),
+    isAutomaticRetry(ctx),
   );
   http.wakeLauncher();
   return batch;
