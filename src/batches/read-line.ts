@@ -10,12 +10,12 @@ export async function readLineBody(
   { database, store }: { readonly database: Queryable; readonly store: Pick<ObjectStore, 'read'> },
   batchId: string,
   from: { readonly line: number; readonly byte: number },
-): Promise<unknown> {
+): Promise<{ readonly body: unknown; readonly bytes: number }> {
   const batch = await readBatch(database, batchId);
   for await (const line of readLines(store, batch, from)) {
     const { body, problem } = parseLine(line, batch.endpoint);
     if (problem !== undefined) throw problem;
-    return body;
+    return { body, bytes: line.bytes?.length ?? 0 };
   }
   throw new InvalidLineError('the input ends before it', 'invalid_json_line');
 }
