@@ -17,12 +17,13 @@ import { errorMembers, responseError } from '../responses/failure.ts';
 import { TextFailure } from '../text-failure.ts';
 import { createCallMoney } from './call-money.ts';
 import type { CallMoney } from './call-money.ts';
-import { beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
+import { WAITS_HOURS, beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
 import type { BackgroundCall } from './call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
 import { endedResponse } from './ended-response.ts';
 import { EventRecorder, appendEvents } from './event-log.ts';
 import type { StreamEvent } from './event-log.ts';
+import { bookLostAttempts } from './lost-cost.ts';
 import { recordOutcome, recordSeen } from './record-outcome.ts';
 import type { CallOutcome } from './record-outcome.ts';
 
@@ -30,8 +31,6 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Attempts whose processes may die before the call fails: it may be the call that kills them. */
 const MAX_LOST_ATTEMPTS = 5;
-/** How long a call that cannot begin is tried again. */
-const WAITS_HOURS = 24;
 /** How long a call waits for an upstream that is rate limited, with its money held. */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
 /** An answer is paid for: its record is retried while the database is unavailable, in milliseconds. */
@@ -117,8 +116,7 @@ class Attempt {
       const keyCaller = await context.authenticator.callerOfKey(call.keyId);
       const caller = call.spendCapIds === null ? keyCaller : { ...keyCaller, spendCapIds: call.spendCapIds };
       onCaller(caller);
-      const body = await context.readBody(call);
-      this.#decoded = await context.decode(call, { caller, body, until });
+      this.#decoded = await context.decode(call, { caller, until, ...(await context.readBody(call)) });
       return await this.#answer(caller, this.#decoded);
     } catch (error) {
       return this.#findingOf(error);
@@ -250,11 +248,12 @@ async function record(
   const settlement = money.settlement() ?? nothing;
   const outcome = outcomeOf(context, { call, decoded, settlement, events }, finding);
   const last = lastEvents(context, outcome, finding);
-  const recordEvents = async (transaction: Queryable): Promise<void> => {
+  const recordMore = async (transaction: Queryable): Promise<void> => {
+    await bookLostAttempts(transaction, call, decoded?.call.model);
     if (events !== undefined) await events.finish(transaction, last);
     else if (call.isStreamed && call.batchId === null) await appendEvents(transaction, call.id, last);
   };
-  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordEvents), {
+  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordMore), {
     ...RECORD_RETRY,
     shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
   });

@@ -140,7 +140,17 @@ export interface Batch {
   /**
    * As requested.
    */
-  endpoint: '/v1/tasks' | '/v1/images/generations' | '/v1/videos';
+  endpoint:
+    | '/v1/tasks'
+    | '/v1/images/generations'
+    | '/v1/images/edits'
+    | '/v1/videos'
+    | '/v1/chat/completions'
+    | '/v1/responses';
+  /**
+   * The model that all lines name, once they were read.
+   */
+  model?: string;
   /**
    * With the status `failed`.
    */
@@ -179,6 +189,23 @@ export interface Batch {
     total: number;
     completed: number;
     failed: number;
+    [k: string]: unknown;
+  };
+  /**
+   * The tokens of the lines that were answered, in their order so far. Only for text models.
+   */
+  usage?: {
+    input_tokens: number;
+    input_tokens_details: {
+      cached_tokens: number;
+      [k: string]: unknown;
+    };
+    output_tokens: number;
+    output_tokens_details: {
+      reasoning_tokens: number;
+      [k: string]: unknown;
+    };
+    total_tokens: number;
     [k: string]: unknown;
   };
   metadata: {
@@ -892,10 +919,6 @@ export interface TaskRequest {
 export interface Token {
   id: string;
   /**
-   * Sent as an API key is. It is not shown again.
-   */
-  token: string;
-  /**
    * The key that created it.
    */
   keyId: string;
@@ -909,6 +932,10 @@ export interface Token {
    */
   origins: string[];
   expiresAt: number;
+  /**
+   * Sent as an API key is. It is not shown again.
+   */
+  token: string;
   [k: string]: unknown;
 }
 

@@ -158,15 +158,58 @@ class RequestCounts(BaseModel):
     failed: int
 
 
+class InputTokensDetails(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    cached_tokens: int
+
+
+class OutputTokensDetails(BaseModel):
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    reasoning_tokens: int
+
+
+class Usage1(BaseModel):
+    """
+    The tokens of the lines that were answered, in their order so far. Only for text models.
+    """
+
+    model_config = ConfigDict(
+        populate_by_name=True,
+    )
+    input_tokens: int
+    input_tokens_details: InputTokensDetails
+    output_tokens: int
+    output_tokens_details: OutputTokensDetails
+    total_tokens: int
+
+
 class Batch(BaseModel):
     model_config = ConfigDict(
         populate_by_name=True,
     )
     id: str
     object: Literal["batch"]
-    endpoint: Literal["/v1/tasks", "/v1/images/generations", "/v1/videos"] | str
+    endpoint: (
+        Literal[
+            "/v1/tasks",
+            "/v1/images/generations",
+            "/v1/images/edits",
+            "/v1/videos",
+            "/v1/chat/completions",
+            "/v1/responses",
+        ]
+        | str
+    )
     """
     As requested.
+    """
+    model: str | None = None
+    """
+    The model that all lines name, once they were read.
     """
     errors: Errors | None = None
     """
@@ -196,6 +239,10 @@ class Batch(BaseModel):
     cancelling_at: int | None = None
     cancelled_at: int | None = None
     request_counts: RequestCounts
+    usage: Usage1 | None = None
+    """
+    The tokens of the lines that were answered, in their order so far. Only for text models.
+    """
     metadata: dict[str, str] | None
 
 
@@ -786,10 +833,6 @@ class Token(BaseModel):
         populate_by_name=True,
     )
     id: str
-    token: str
-    """
-    Sent as an API key is. It is not shown again.
-    """
     key_id: str = Field(..., alias="keyId")
     """
     The key that created it.
@@ -804,6 +847,10 @@ class Token(BaseModel):
     Empty: it is not for pages.
     """
     expires_at: int = Field(..., alias="expiresAt")
+    token: str
+    """
+    Sent as an API key is. It is not shown again.
+    """
 
 
 class UploadedFile(BaseModel):
