@@ -23,14 +23,19 @@ const DELETED_AT_ONCE = 1_000;
 const endBatch: Statement = {
   name: 'end_batch',
   text: `UPDATE batches SET status = $2, ended_at = now(), output_file_id = $3, error_file_id = $4
-          WHERE id = $1 AND ended_at IS NULL RETURNING id`,
+          WHERE id = $1 AND ended_at IS NULL AND lines_fed = $5 RETURNING id`,
 };
 const dropRejections: Statement = {
   name: 'drop_batch_rejections',
   text: 'DELETE FROM batch_rejections WHERE batch_id = $1',
 };
 
-/** @param status how it ends. A repeated attempt writes other files; only those of the one that ends it are recorded. */
+/**
+ * Ends a batch, unless another attempt has ended it, or has fed lines since it was read. A repeated attempt writes other
+ * files; only those of the one that ends it are recorded.
+ *
+ * @param status how it ends.
+ */
 export async function finalizeBatch(
   context: BatchContext,
   batch: Batch,
@@ -46,7 +51,8 @@ export async function finalizeBatch(
     if (errors !== undefined) files.push(errors);
     const createdAt = (await clock.read()) / 1000;
     const isEnded = await database.transaction(async (transaction) => {
-      const ended = await transaction.query(endBatch, [batch.id, status, output?.id ?? null, errors?.id ?? null]);
+      const fileIds = [output?.id ?? null, errors?.id ?? null];
+      const ended = await transaction.query(endBatch, [batch.id, status, ...fileIds, batch.linesFed]);
       if (ended.length === 0) return false;
       const expiresAt = Math.floor(createdAt) + batch.outputKeptSeconds;
       for (const file of files) await insertFile(transaction, file, { createdAt, expiresAt });

@@ -10,7 +10,9 @@ import type { InputLine } from './input-lines.ts';
 
 const lockFeeding: Statement = {
   name: 'lock_feeding_batch',
-  text: `SELECT id FROM batches WHERE id = $1 AND status = 'in_progress' AND lines_fed = $2 FOR NO KEY UPDATE`,
+  text: `SELECT id FROM batches
+          WHERE id = $1 AND status = 'in_progress' AND problems IS NULL AND expires_at > now() AND lines_fed = $2
+            FOR NO KEY UPDATE`,
 };
 const moveFed: Statement = {
   name: 'move_fed_lines',

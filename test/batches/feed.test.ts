@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import { feedLines } from '../../src/batches/feed.ts';
+import { finalizeBatch } from '../../src/batches/finalize.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { PRICE } from '../tasks/task-room.ts';
@@ -46,6 +47,23 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
     );
   });
 
+  it('creates none once the window of the batch has ended', async () => {
+    const account = await lab.served.newAccount();
+    const batch = await lab.begin(account, TASKS, LINES);
+    const attempt = freezeBeforeCreate(lab.context);
+    const feeding = feedLines(attempt.context, batch, 0);
+    await attempt.frozen;
+    await lab.served.room.rows('UPDATE batches SET expires_at = now() WHERE id = $1', batch.id);
+
+    attempt.goOn();
+    assert.equal(await feeding, false);
+    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+
+    assert.equal(await lab.tasksOf(account), 0);
+    const ended = await lab.read(batch);
+    assert.deepEqual([ended.status, ended.linesFed], ['expired', 0]);
+  });
+
   it('creates none once another attempt has fed the lines', async () => {
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, TASKS, LINES);
@@ -64,5 +82,18 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
       account.id,
     );
     assert.equal(held?.held, PRICE * 3n);
+  });
+});
+
+describe('an attempt that writes the files', () => {
+  it('does not end a batch that has been fed since', async () => {
+    const account = await lab.served.newAccount();
+    const batch = await lab.begin(account, TASKS, LINES);
+    assert.equal(await feedLines(lab.context, batch, 0), true);
+
+    await finalizeBatch(lab.context, batch, 'expired', NEVER);
+
+    const { status, outputFileId, errorFileId } = await lab.read(batch);
+    assert.deepEqual([status, outputFileId, errorFileId], ['in_progress', null, null]);
   });
 });
