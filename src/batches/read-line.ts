@@ -20,11 +20,17 @@ interface LinePosition {
   readonly byte: number;
 }
 
+interface ReadBody {
+  readonly body: unknown;
+  /** Those of its line. */
+  readonly bytes: number;
+}
+
 /**
  * @throws {InvalidLineError} it is no request, or the input is lost. @throws {StoreUnavailableError} the input cannot be
  *   read now.
  */
-export async function readLineBody(source: LineSource, batchId: string, from: LinePosition): Promise<unknown> {
+export async function readLineBody(source: LineSource, batchId: string, from: LinePosition): Promise<ReadBody> {
   const batch = await readBatch(source.database, batchId);
   try {
     return await bodyAt(source, batch, from);
@@ -38,11 +44,11 @@ export async function readLineBody(source: LineSource, batchId: string, from: Li
   }
 }
 
-async function bodyAt({ store }: LineSource, batch: Batch, from: LinePosition): Promise<unknown> {
+async function bodyAt({ store }: LineSource, batch: Batch, from: LinePosition): Promise<ReadBody> {
   for await (const line of readLines(store, batch, from)) {
     const { body, problem } = parseLine(line, batch.endpoint);
     if (problem !== undefined) throw problem;
-    return body;
+    return { body, bytes: line.bytes?.length ?? 0 };
   }
   throw new InvalidLineError('the input ends before it', 'invalid_json_line');
 }

@@ -118,6 +118,12 @@ describe('a text call in the background', () => {
     const stored = await account.client.send('GET', `/v1/responses/${id}`);
     const { status, error } = stored.body as unknown as { status: string; error: { code: string } };
     assert.deepEqual([status, error.code], ['failed', 'server_error']);
+    const costs = await served.room.rows<{ reason: string; amount: bigint }>(
+      'SELECT reason, at_most_micro_usd AS amount FROM operator_costs WHERE task_id = $1',
+      `${id}:lost`,
+    );
+    const [{ held } = { held: 0n }] = await room.held(id);
+    assert.deepEqual(costs, [{ reason: 'attempt_lost', amount: held * 6n }]);
   });
 
   it('is recorded by the last of several attempts at the same moment', async () => {

@@ -253,6 +253,22 @@ describe('responses in the background', () => {
     assert.equal(types.at(-1), 'response.incomplete');
   });
 
+  it('cuts its streams when the process drains, so that no client takes that for the end', async () => {
+    const draining = await serveApp({ models: [SLOW] });
+    const own = await draining.newAccount();
+    const openai = new OpenAI({ apiKey: own.client.key, baseURL: `${draining.url}/v1`, maxRetries: 0 });
+    const stream = await openai.responses.create({ ...LONG, stream: true });
+    const types: string[] = [];
+    await assert.rejects(async () => {
+      for await (const event of stream) {
+        types.push(event.type);
+        if (types.length === 2) draining.http.backgroundFeed.close();
+      }
+    });
+    assert.deepEqual(types, ['response.created', 'response.queued']);
+    await draining.close();
+  });
+
   it('streams on after an attempt was lost, beginning again', async () => {
     const creating = send('POST', '', { ...LONG, stream: true, input: 'Count from 1 to 300.' });
     const [row] = await room.waitForRows(account.id, 'streamed');

@@ -69,6 +69,7 @@ const RESPONSES: Readonly<Record<string, object>> = {
   'a plain one': {},
   'one with log probabilities': { include: ['message.output_text.logprobs'], top_logprobs: 2 },
   'one that was cut off': { max_output_tokens: 1 },
+  'one in the background': { background: true },
   'one with thoughts': { reasoning: { effort: 'medium', summary: 'auto' } },
   'one with a call': { tools: [{ type: 'function', name: 'get_weather', parameters: WEATHER, strict: true }] },
   'one by a schema': { text: { format: { type: 'json_schema', name: 'p', schema: PERSON, strict: true } } },

@@ -135,7 +135,7 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminListOperatorCosts',
       summary: 'Get costs that are not charged to accounts',
       description:
-        'Returns what the operator may have to pay without an account being charged. This includes tasks that failed or were cancelled after their provider received, or may have received, the work, less what their owners paid: timeouts, unknown outcomes, cancellations, and results without a usable file. It also includes text calls whose upstream reported more usage than was held (`hold_exceeded`).',
+        'Returns what the operator may have to pay without an account being charged. This includes tasks that failed or were cancelled after their provider received, or may have received, the work, less what their owners paid: timeouts, unknown outcomes, cancellations, and results without a usable file. It also includes text calls whose upstream reported more usage than was held (`hold_exceeded`), and attempts at responses in the background whose process died (`attempt_lost`).',
       query: OperatorCostsQuerySchema,
       response: { kind: 'data', schema: OperatorCostsSchema },
       async handle({ query }) {

@@ -157,7 +157,9 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         const options = { include, now: http.now() };
         const id = params['responseId'] ?? '';
         if (!isStreamed) return readResponse(http.database, caller.accountId, id, options);
-        const recorded = isResponseId(id) ? await findRecordedStream(http.database, caller.accountId, id) : undefined;
+        // The record has what was requested at creation; anything else needs the whole response.
+        const isRecorded = include === undefined && isResponseId(id);
+        const recorded = isRecorded ? await findRecordedStream(http.database, caller.accountId, id) : undefined;
         if (recorded !== undefined) {
           requireEvent(recorded, startingAfter);
           await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);

@@ -36,21 +36,32 @@ function withPriceOf({ batchId }: BackgroundCall, decoded: DecodedBackgroundCall
   return { ...decoded, call: { ...decoded.call, priceFactor: decoded.call.model.pricing.batchFactor } };
 }
 
-async function readBody(http: HttpContext, { request, batchId, line, lineBegin }: BackgroundCall): Promise<Body> {
-  if (request !== null) return request;
+async function readBody(
+  http: HttpContext,
+  { request, requestBytes, batchId, line, lineBegin }: BackgroundCall,
+): Promise<{ readonly body: Body; readonly bytes: number }> {
+  if (request !== null) return { body: request, bytes: requestBytes };
   if (batchId === null || line === null || lineBegin === null) throw new Error('a call that is open has no request');
-  const body = await readLineBody(http, batchId, { line, byte: lineBegin });
+  const { body, bytes } = await readLineBody(http, batchId, { line, byte: lineBegin });
   if (!isRecord(body)) throw invalidRequest('invalid request: the body is not a JSON object');
-  return body;
+  return { body, bytes };
 }
 
 async function decode(
   http: HttpContext,
-  { id, surface, requestBytes, batchId }: BackgroundCall,
-  { caller, body, until }: { readonly caller: Caller; readonly body: Body; readonly until: AbortSignal },
+  { id, surface }: BackgroundCall,
+  {
+    caller,
+    body,
+    bytes,
+    until,
+  }: { readonly caller: Caller; readonly body: Body; readonly bytes: number; readonly until: AbortSignal },
 ): Promise<DecodedBackgroundCall> {
-  const isLarge = batchId !== null || requestBytes > LARGE_BYTES;
-  const nextTurn = isLarge ? () => http.turns.next() : undefined;
+  // Like a request that is received, it counts as long as its answer takes.
+  const allowance = http.bodies.ofAccount(caller);
+  until.addEventListener('abort', () => allowance.release());
+  allowance.hold(bytes);
+  const nextTurn = bytes > LARGE_BYTES ? () => http.turns.next() : undefined;
   const request = { id, caller, nextTurn, until };
   await nextTurn?.();
   if (surface === 'chat') {

@@ -76,6 +76,9 @@ export class BackgroundFullError extends DarkroomError {
   }
 }
 
+/** How long a call that cannot begin is tried again. */
+export const WAITS_HOURS = 24;
+
 const lockAccountCalls: Statement = {
   name: 'lock_background_calls',
   text: `SELECT pg_advisory_xact_lock(hashtextextended('background_calls:' || $1::text, 0))`,
@@ -155,11 +158,15 @@ export async function insertBatchCalls(
   ]);
 }
 
-/** Calls in the background leave half of the account's concurrent calls to others. */
+/**
+ * Calls in the background leave half of the account's concurrent calls to others. One that has waited for as long as it
+ * may is tried in any case, and then fails.
+ */
 const selectRoom: Statement = {
   name: 'select_room_for_background_call',
   text: `SELECT b.touched_at < now() - interval '1 minute' AS "isOld",
                 c.text_streams < greatest(1, c.text_streams_cap / 2)
+                  OR b.created_at < now() - make_interval(hours => ${WAITS_HOURS})
                   OR EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL) AS "hasRoom"
            FROM background_calls b JOIN account_counters c ON c.account_id = b.account_id
           WHERE b.id = $1 AND b.ended_at IS NULL`,

@@ -33,18 +33,20 @@ export interface BackgroundContext {
    *
    * @throws {DarkroomError} it is a line of a batch, and no request.
    */
-  readBody(call: BackgroundCall): Promise<Readonly<Record<string, unknown>>>;
+  readBody(call: BackgroundCall): Promise<{ readonly body: Readonly<Record<string, unknown>>; readonly bytes: number }>;
   /**
    * Decodes and checks it like a request of its endpoint.
    *
    * @param until aborted when the attempt has ended.
-   * @throws {DarkroomError} what the endpoint would answer.
+   * @throws {DarkroomError} what the endpoint would answer. @throws {ShareExhaustedError} there is no memory for it.
    */
   decode(
     call: BackgroundCall,
     request: {
       readonly caller: Caller;
       readonly body: Readonly<Record<string, unknown>>;
+      /** The size of the request. */
+      readonly bytes: number;
       readonly until: AbortSignal;
     },
   ): Promise<DecodedBackgroundCall>;

@@ -17,12 +17,13 @@ import { errorMembers, responseError } from '../responses/failure.ts';
 import { TextFailure } from '../text-failure.ts';
 import { createCallMoney } from './call-money.ts';
 import type { CallMoney } from './call-money.ts';
-import { beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
+import { WAITS_HOURS, beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
 import type { BackgroundCall } from './call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
 import { endedResponse } from './ended-response.ts';
 import { EventRecorder, appendEvents } from './event-log.ts';
 import type { StreamEvent } from './event-log.ts';
+import { bookLostAttempts } from './lost-cost.ts';
 import { recordOutcome, recordSeen } from './record-outcome.ts';
 import type { CallOutcome } from './record-outcome.ts';
 
@@ -30,16 +31,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Attempts whose processes may die before the call fails: it may be the call that kills them. */
 const MAX_LOST_ATTEMPTS = 5;
-/** How long a call that cannot begin is tried again. */
-const WAITS_HOURS = 24;
 /** How long a call waits for an upstream that is rate limited, with its money held. */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
-/** Between two attempts of a call that has to wait: some seconds, so that many of them do not come at once. */
-const WAIT_MS = { least: 2_000, spread: 6_000 } as const;
 /** An answer is paid for: its record is retried while the database is unavailable, in milliseconds. */
 const RECORD_RETRY = { retries: 30, minTimeout: 200, factor: 2, maxTimeout: 10_000 } as const;
 
-/** `wait`: it cannot be answered at this moment. */
+/** `wait`: it cannot be answered at this moment, and not before so many milliseconds have passed. */
 export type AttemptResult = { readonly kind: 'ended' } | { readonly kind: 'wait'; readonly ms: number };
 
 const ENDED: AttemptResult = { kind: 'ended' };
@@ -65,7 +62,7 @@ export async function runBackgroundCall(
   const { database } = context;
   const hasRoom = await hasRoomFor(database, id);
   if (hasRoom === undefined) return ENDED;
-  if (!hasRoom) return waitAWhile();
+  if (!hasRoom) return { kind: 'wait', ms: 0 };
   const call = await beginAttempt(database, id);
   if (call === undefined) return ENDED;
   const money = createCallMoney(context);
@@ -119,8 +116,7 @@ class Attempt {
       const keyCaller = await context.authenticator.callerOfKey(call.keyId);
       const caller = call.spendCapIds === null ? keyCaller : { ...keyCaller, spendCapIds: call.spendCapIds };
       onCaller(caller);
-      const body = await context.readBody(call);
-      this.#decoded = await context.decode(call, { caller, body, until });
+      this.#decoded = await context.decode(call, { caller, until, ...(await context.readBody(call)) });
       return await this.#answer(caller, this.#decoded);
     } catch (error) {
       return this.#findingOf(error);
@@ -215,7 +211,7 @@ class Attempt {
       ? this.#call.startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60
       : this.#call.createdAt + WAITS_HOURS * 3_600;
     if (nowSeconds >= endsAt) return undefined;
-    return Math.max((error.retryAfterSeconds ?? 0) * 1_000, waitAWhile().ms);
+    return (error.retryAfterSeconds ?? 0) * 1_000;
   }
 }
 
@@ -223,10 +219,6 @@ class Attempt {
 function createdAtOf({ response, createdAt }: BackgroundCall): number {
   const shown = response?.['created_at'];
   return typeof shown === 'number' ? shown : Math.floor(createdAt);
-}
-
-function waitAWhile(): Extract<AttemptResult, { kind: 'wait' }> {
-  return { kind: 'wait', ms: Math.round(WAIT_MS.least + Math.random() * WAIT_MS.spread) };
 }
 
 /** What says nothing about the call: an outage, or a fault of ours. */
@@ -256,11 +248,12 @@ async function record(
   const settlement = money.settlement() ?? nothing;
   const outcome = outcomeOf(context, { call, decoded, settlement, events }, finding);
   const last = lastEvents(context, outcome, finding);
-  const recordEvents = async (transaction: Queryable): Promise<void> => {
+  const recordMore = async (transaction: Queryable): Promise<void> => {
+    await bookLostAttempts(transaction, call, decoded?.call.model);
     if (events !== undefined) await events.finish(transaction, last);
     else if (call.isStreamed && call.batchId === null) await appendEvents(transaction, call.id, last);
   };
-  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordEvents), {
+  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordMore), {
     ...RECORD_RETRY,
     shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
   });

@@ -11,5 +11,5 @@ export const BORNE_REASONS = [
 ] as const;
 
 /** Why the operator bears a cost. */
-export const COST_REASONS = [...BORNE_REASONS, 'hold_exceeded'] as const;
+export const COST_REASONS = [...BORNE_REASONS, 'hold_exceeded', 'attempt_lost'] as const;
 export type CostReason = (typeof COST_REASONS)[number];
