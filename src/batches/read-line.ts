@@ -9,7 +9,7 @@ import type { Batch } from './batch-record.ts';
 import { readLines } from './input-lines.ts';
 import { InvalidLineError, parseLine } from './line.ts';
 
-interface LineSource {
+interface InputSource {
   readonly database: Queryable;
   readonly store: Pick<ObjectStore, 'read'>;
 }
@@ -30,7 +30,7 @@ interface ReadBody {
  * @throws {InvalidLineError} it is no request, or the input is lost. @throws {StoreUnavailableError} the input cannot be
  *   read now.
  */
-export async function readLineBody(source: LineSource, batchId: string, from: LinePosition): Promise<ReadBody> {
+export async function readLineBody(source: InputSource, batchId: string, from: LinePosition): Promise<ReadBody> {
   const batch = await readBatch(source.database, batchId);
   try {
     return await bodyAt(source, batch, from);
@@ -44,7 +44,7 @@ export async function readLineBody(source: LineSource, batchId: string, from: Li
   }
 }
 
-async function bodyAt({ store }: LineSource, batch: Batch, from: LinePosition): Promise<ReadBody> {
+async function bodyAt({ store }: InputSource, batch: Batch, from: LinePosition): Promise<ReadBody> {
   for await (const line of readLines(store, batch, from)) {
     const { body, problem } = parseLine(line, batch.endpoint);
     if (problem !== undefined) throw problem;

@@ -11,7 +11,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   http: 520,
   clients: 330,
   engines: 280,
-  kill: 210,
+  kill: 270,
   commands: 200,
   fairness: 160,
   text: 160,
