@@ -19,6 +19,7 @@ import { count, positiveNumber } from '../../test/support/number-options.ts';
 import { MODEL, withInstallation } from './installation.ts';
 import type { Installation } from './installation.ts';
 import { startInteractiveLoad } from './interactive.ts';
+import type { Span } from './interactive.ts';
 import { execute, planKills } from './kills.ts';
 import type { Outage } from './kills.ts';
 import { examineOutcome } from './outcome.ts';
@@ -91,7 +92,8 @@ async function measure(installation: Installation): Promise<void> {
   await mkdir(packageFile('bench/results'), { recursive: true });
   const file = packageFile('bench/results/batch.json');
   const machine = { cpus: os.cpus().length, model: os.cpus()[0]?.model, node: process.version };
-  const result = { at: new Date().toISOString(), machine, options, ...figures, violations, missed };
+  const spans = spansOf(busy);
+  const result = { at: new Date().toISOString(), machine, options, ...figures, violations, missed, spans };
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
   print(`Results: ${file}`);
   if (violations.length + missed.length > 0) process.exitCode = 1;
@@ -132,6 +134,12 @@ async function follow(
     }
     await sleep(POLL_MS, undefined, stopRequested);
   }
+}
+
+/** Every task of the client: when it was created, counted from the first one, and how long it took, in milliseconds. */
+function spansOf(spans: readonly Span[]): readonly (readonly [number, number])[] {
+  const [first] = spans;
+  return spans.map(({ from, to }) => [Math.round(from - (first?.from ?? from)), Math.round(to - from)]);
 }
 
 /** How long each phase took. */

@@ -12,7 +12,7 @@ import { lineKey } from './line.ts';
 /** How many lines a batch begins with. */
 const FIRST_LINES = 4;
 /** How much longer than on an idle system half of the lines may wait, in milliseconds. */
-const QUEUE_TARGET_MS = 75;
+const QUEUE_TARGET_MS = 50;
 /** The same as a share of the time that their generation takes: of long ones, few starts make no queue. */
 const QUEUE_TARGET_SHARE = 0.1;
 /** Between two changes: as long as their effect takes to show. */
