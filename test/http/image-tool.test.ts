@@ -3,6 +3,8 @@
  * and not, what is stored, and what is charged for the text and for the image.
  */
 import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { memberOf } from '../../src/domain/json-members.ts';
@@ -10,6 +12,8 @@ import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';
 import type { Message } from '../../src/text/request.ts';
 import { decodeResponsesRequest } from '../../src/text/responses/decode-request.ts';
+import type { ConversationItem } from '../../src/text/responses/items.ts';
+import { MAX_EARLIER_IMAGES, withEarlierImages } from '../../src/http/text/response-images.ts';
 import { DRAW, TOOL, bodyOf, failTask, itemOf, postResponse, settledCalls, textOf } from './image-responses.ts';
 import type { ResponseBody } from './image-responses.ts';
 import { eventsOf, inputOfTask, madeImage, newestTask, openCall, tasksOf } from './media-calls.ts';
@@ -367,6 +371,28 @@ describe('a conversation with an image', () => {
       bodyOf(referred).id,
     );
     assert.ok(row !== undefined && !row.text.includes(BASE64));
+  });
+
+  it('gives the latest eight images, however many there are', async () => {
+    const account = await served.newAccount();
+    const { taskId } = await drawn(account);
+    const caller = await served.http.authenticator.authenticate(`Bearer ${account.client.key}`);
+    const conversation = Array.from({ length: 10 }, (_, index): ConversationItem => ({
+      type: 'image_generation_call',
+      id: `ig_${index}`,
+      status: 'completed',
+      result: null,
+      task_id: taskId,
+    }));
+    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    const model = { features: ['images' as const] };
+    const earlier = { conversation, referenced: new Map<string, ConversationItem>() };
+    const filled = await withEarlierImages(served.http, { caller, ctx: { res } }, model, earlier);
+    res.emit('close');
+    assert.deepEqual(
+      filled.conversation.map((item) => 'result' in item && item.result),
+      [null, null, ...Array<string>(MAX_EARLIER_IMAGES).fill(BASE64)],
+    );
   });
 
   it('gives its output alone to one that does not', () => {

@@ -6,6 +6,7 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import { markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
 import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
+import { isImageCall } from '../../text/responses/image-calls.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext } from '../app/context.ts';
@@ -42,6 +43,15 @@ export function imageReader(
   return (output) => withTaskImages(http, request.caller.accountId, output, allowanceOf(http, request));
 }
 
+/** How many images of the conversation before it a request gives to the model: the latest. */
+export const MAX_EARLIER_IMAGES = 8;
+
+/** Where the part of a conversation begins that has its latest images. */
+function startOfLatest(items: readonly ConversationItem[], images: number): number {
+  const indexes = items.flatMap((item, index) => (isImageCall(item) ? [index] : []));
+  return indexes.at(-images) ?? 0;
+}
+
 /** What a request refers to, with the images that were generated, if the model takes images. */
 export async function withEarlierImages(
   http: Parts,
@@ -50,10 +60,12 @@ export async function withEarlierImages(
   earlier: EarlierItems,
 ): Promise<EarlierItems> {
   if (!features.includes('images')) return earlier;
+  const { conversation } = earlier;
+  const from = startOfLatest(conversation, MAX_EARLIER_IMAGES);
   const read = imageReader(http, request);
   const referenced = await read([...earlier.referenced.values()]);
   return {
-    conversation: await read(earlier.conversation),
+    conversation: [...conversation.slice(0, from), ...(await read(conversation.slice(from)))],
     referenced: new Map(referenced.map((item) => [item.id, item])),
   };
 }
