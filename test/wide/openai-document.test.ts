@@ -131,6 +131,8 @@ describe("OpenAI's document", { skip: whyNoPackage(OPENAI_DOCUMENT) }, () => {
     assert.equal(answer.status, 200, answer.text);
     const checked = JSON.parse(answer.text) as Record<string, unknown>;
     for (const member of NULLABLE_SINCE) if (checked[member] === null) delete checked[member];
+    // As in the document's examples of responses that have not ended.
+    if (checked['status'] === 'queued' && checked['usage'] === null) delete checked['usage'];
     const validate = validators[name];
     assert.ok(validate(checked), JSON.stringify(validate.errors?.slice(0, 5)));
   }
