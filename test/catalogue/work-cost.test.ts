@@ -89,6 +89,7 @@ describe('the cost rule of an upstream', () => {
       `${at}.unit: a cost by credit is a rate of usage`,
     );
     assert.equal(problemOf({ ...PRICE, lateCancel: 'full' }), `${at}.lateCancel: means nothing in a cost`);
+    assert.equal(problemOf({ ...PRICE, batchFactor: '0.5' }), `${at}.batchFactor: means nothing in a cost`);
   });
 
   it('warns of a price that is below it for an example', () => {
@@ -105,5 +106,16 @@ describe('the cost rule of an upstream', () => {
       },
     ]);
     assert.deepEqual(lossesOf([costing({ pricing: PRICE }, '0.06'), costing({ usage: RATES })]), []);
+  });
+
+  it('warns of the price of batches that is below it', () => {
+    const whole = costing({ pricing: PRICE }, '0.06');
+    const halved = { ...whole, pricing: { ...whole.pricing, batchFactor: '0.5' } };
+    assert.deepEqual(lossesOf([halved]), [
+      {
+        model: 'acme/costly',
+        problem: 'routes.default.upstreams.1.cost: examples.1 costs 0.06 USD and is sold for 0.03 in a batch',
+      },
+    ]);
   });
 });
