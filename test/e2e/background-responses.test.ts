@@ -39,15 +39,15 @@ describe('responses in the background', () => {
     await rm(modelsDir, { recursive: true, force: true });
   });
 
-  async function entries(): Promise<ReadonlyMap<string, readonly string[]>> {
+  async function entries(of: TestAccount): Promise<ReadonlyMap<string, readonly string[]>> {
     const { database } = darkroom.testDatabase;
-    const rows = await database.query<{ id: string; kinds: string[] }>(selectCalls, [account.id]);
+    const rows = await database.query<{ id: string; kinds: string[] }>(selectCalls, [of.id]);
     return new Map(rows.map(({ id, kinds }) => [id, kinds]));
   }
 
-  async function assertSettledOnce(id: string): Promise<void> {
-    await waitFor('it is settled', async () => ((await entries()).get(id)?.length ?? 0) > 1);
-    const kinds = (await entries()).get(id) ?? [];
+  async function assertSettledOnce(id: string, of = account): Promise<void> {
+    await waitFor('it is settled', async () => ((await entries(of)).get(id)?.length ?? 0) > 1);
+    const kinds = (await entries(of)).get(id) ?? [];
     assert.equal(kinds.filter((kind) => kind === 'hold').length, 1);
     assert.equal(kinds.filter((kind) => kind === 'capture').length, 1);
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
@@ -91,6 +91,20 @@ describe('responses in the background', () => {
       types,
     );
     await assertSettledOnce(id);
+  });
+
+  it('take turns where an account has room for one', async () => {
+    const own = await darkroom.createAccount();
+    const { database } = darkroom.testDatabase;
+    await database.query(
+      { name: 'test_cap', text: 'UPDATE account_counters SET text_streams_cap = 2 WHERE account_id = $1' },
+      [own.id],
+    );
+    const crowded = new BackgroundClient(darkroom.urls, own.client.key);
+    const body = { ...LONG_ANSWER, max_output_tokens: 20 };
+    const created = await Promise.all([1, 2, 3].map(() => crowded.create(body)));
+    for (const { id } of created) await crowded.waitForStatus(id, 'incomplete');
+    for (const { id } of created) await assertSettledOnce(id, own);
   });
 
   it('go on elsewhere when their api stops', async () => {

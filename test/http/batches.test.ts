@@ -101,6 +101,15 @@ describe('POST /v1/batches', () => {
     assert.match(body.error.message, /there is no such file/);
   });
 
+  it('is rejected with the field if the metadata has text that cannot be stored', async () => {
+    const body = { input_file_id: await upload(account, 'batch'), endpoint: '/v1/tasks', completion_window: '24h' };
+    for (const text of ['\u0000', '\ud800']) {
+      const answer = await account.client.send('POST', '/v1/batches', { ...body, metadata: { order: text } });
+      assert.equal(answer.status, 400, JSON.stringify(answer.body));
+      assert.equal((answer.body as unknown as { error: { param: string } }).error.param, 'metadata.order');
+    }
+  });
+
   // Proves C10-19.
   it('is denied to short-lived tokens and to keys that may not create tasks', async () => {
     const token = await account.client.send('POST', '/v1/tokens', { scopes: ['tasks:write', 'storage:write'] });

@@ -3,8 +3,6 @@
  * and not, what is stored, and what is charged for the text and for the image.
  */
 import assert from 'node:assert/strict';
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { memberOf } from '../../src/domain/json-members.ts';
@@ -384,11 +382,11 @@ describe('a conversation with an image', () => {
       result: null,
       task_id: taskId,
     }));
-    const res = new ServerResponse(new IncomingMessage(new Socket()));
+    const until = new AbortController();
     const model = { features: ['images' as const] };
     const earlier = { conversation, referenced: new Map<string, ConversationItem>() };
-    const filled = await withEarlierImages(served.http, { caller, ctx: { res } }, model, earlier);
-    res.emit('close');
+    const filled = await withEarlierImages(served.http, { caller, until: until.signal }, model, earlier);
+    until.abort();
     assert.deepEqual(
       filled.conversation.map((item) => 'result' in item && item.result),
       [null, null, ...Array<string>(MAX_EARLIER_IMAGES).fill(BASE64)],

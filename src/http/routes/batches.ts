@@ -16,8 +16,9 @@ import { MAX_BATCH_FILE_BYTES } from '../../objects/openai-files.ts';
 import { UploadNotFoundError, isFileId, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { presentBatch } from '../../presenters/batch.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
+import { invalidRequest, violated } from '../app/errors.ts';
 
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
@@ -125,6 +126,8 @@ async function create(
 ): Promise<Batch> {
   // Its lines would outlive the token, and its limits.
   if (caller.tokenId !== undefined) throw new ForbiddenError('a short-lived token may not create batches');
+  const problem = findUnstorableText(body);
+  if (problem !== undefined) throw violated(problem);
   if (isTextBatchEndpoint(body.endpoint)) requireScope(caller, 'text:write');
   const file = await requireInput(http, caller.accountId, body.input_file_id);
   const batch = await createBatch(
