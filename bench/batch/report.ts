@@ -67,8 +67,10 @@ export function tableOf({ lines, seconds, outages, idle, busy, memory }: Figures
     ['p95, beside over idle', promise('p95 of the client', busy.p95Ms / idle.p95Ms, MOST_SLOWER)],
   ];
   for (const role of ['api', 'worker'] as const) {
-    const { first, last, peak } = memory[role];
-    const kept = promise(`memory of the ${role}`, last / first, MOST_GROWTH);
+    const { first, last, peak, isComparable } = memory[role];
+    const kept = isComparable
+      ? promise(`memory of the ${role}`, last / first, MOST_GROWTH)
+      : 'a run of less than ten minutes shows no growth';
     const course = `${first.toFixed(0)} MB in the first third, ${last.toFixed(0)} in the last, peak ${peak.toFixed(0)}`;
     rows.push([`memory of the ${role}`, `${course}: ${kept}`]);
   }

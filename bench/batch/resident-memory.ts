@@ -5,6 +5,8 @@ import { treeMemory } from '../videos/memory.ts';
 import type { Installation } from './installation.ts';
 
 const SAMPLE_EVERY_MS = 2_000;
+/** Ten minutes: a process that has just started grows for one or two. */
+const COMPARABLE_SAMPLES = 300;
 
 export type MemoryRole = 'api' | 'worker';
 
@@ -13,6 +15,8 @@ export interface MemoryCourse {
   readonly first: number;
   readonly last: number;
   readonly peak: number;
+  /** Whether the run was so long that processes were warm in both thirds. */
+  readonly isComparable: boolean;
 }
 
 export interface MemoryWatch {
@@ -46,5 +50,10 @@ export function watchResidentMemory({ api, worker }: Pick<Installation, MemoryRo
 /** @throws {RangeError} there are no samples. */
 function courseOf(samples: readonly number[]): MemoryCourse {
   const third = Math.ceil(samples.length / 3);
-  return { first: median(samples.slice(0, third)), last: median(samples.slice(-third)), peak: Math.max(...samples) };
+  return {
+    first: median(samples.slice(0, third)),
+    last: median(samples.slice(-third)),
+    peak: Math.max(...samples),
+    isComparable: samples.length >= COMPARABLE_SAMPLES,
+  };
 }
