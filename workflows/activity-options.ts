@@ -305,8 +305,9 @@ export function batchOptions(): ActivityOptions {
 }
 
 /**
- * Options of an attempt at a text call in the background. The answer has time limits of its own, far below this one;
- * a call that has to wait, or whose process has died, is tried again until it has ended.
+ * Options of an attempt at a text call in the background. The answer has time limits of its own, far below this one,
+ * unless it waits for images; their tasks are found again by the next attempt. A call that has to wait, or whose
+ * process has died, is tried again until it has ended.
  */
 export function backgroundOptions(): ActivityOptions {
   return {

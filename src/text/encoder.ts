@@ -3,6 +3,7 @@
  * order; what it returns is written as it is, one server-sent event a write, or dropped if the answer is not streamed.
  * Streamed and not, the answer is the same.
  */
+import { isRecord } from '../domain/json-members.ts';
 import { formatEncodedEvent, formatEvent } from '../domain/server-sent-event.ts';
 import type { TextEvent } from './events.ts';
 import type { BilledUsage } from './tally.ts';
@@ -38,4 +39,12 @@ export const DONE = formatEncodedEvent('[DONE]');
 /** One server-sent event that contains JSON. */
 export function frameOf(data: unknown, event?: string): string {
   return formatEvent({ event, data });
+}
+
+/** The object that a frame contains; undefined: it has none, like the mark at the end of a stream. */
+export function dataOf(frame: string): Readonly<Record<string, unknown>> | undefined {
+  const line = frame.split('\n').find((each) => each.startsWith('data: '));
+  if (line === undefined || line === 'data: [DONE]') return undefined;
+  const data: unknown = JSON.parse(line.slice('data: '.length));
+  return isRecord(data) ? data : undefined;
 }

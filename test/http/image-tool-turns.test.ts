@@ -252,10 +252,13 @@ describe('a call of the function', () => {
       allowance: { hold: () => undefined },
       attempt: { waiter: 'req_1', isRetry: false, sent: {} },
     });
-    const ids = await Promise.all(['a fox', 'a fox', 'a wolf'].map((prompt) => tool.start({ index: 0, prompt })));
+    const { signal } = new AbortController();
+    const ids = await Promise.all(
+      ['a fox', 'a fox', 'a wolf'].map((prompt) => tool.start({ index: 0, prompt }, signal)),
+    );
     assert.equal(new Set(ids).size, 1);
     assert.deepEqual(await tasksOf(served, account), [ids[0]]);
-    assert.notEqual(await tool.start({ index: 1, prompt: 'a fox' }), ids[0]);
+    assert.notEqual(await tool.start({ index: 1, prompt: 'a fox' }, signal), ids[0]);
   });
 });
 

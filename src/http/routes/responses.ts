@@ -219,7 +219,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       params: ID_PARAM,
       response: { kind: 'json', schema: ResponseSchema },
       errors: ['NOT_FOUND'],
-      handle: ({ caller, params }) => cancelResponse(http, caller, params['responseId'] ?? ''),
+      handle: ({ ctx, caller, params }) => cancelResponse(http, { ctx, caller }, params['responseId'] ?? ''),
     }),
     defineRoute({
       method: 'GET',

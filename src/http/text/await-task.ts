@@ -47,6 +47,7 @@ function waitForEvent(feed: HttpContext['feed'], taskId: TaskId, signal: AbortSi
   });
 }
 
-function reasonOf({ reason }: AbortSignal): TextFailure {
+/** Why a call whose signal was aborted ends. */
+export function reasonOf({ reason }: AbortSignal): TextFailure {
   return reason instanceof TextFailure ? reason : new TextFailure('interrupted', 'the call was cancelled');
 }

@@ -3,7 +3,6 @@
  * accepted, and its stream is read from the record, whichever process generates it.
  */
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import type { Caller } from '../../accounts/authenticate.ts';
 import { newId, newTextCallId } from '../../domain/ids.ts';
 import { attachRetry, awaitResponse, markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
 import type { AwaitedRequest } from '../../tasks/create/awaited-responses.ts';
@@ -23,6 +22,7 @@ import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { closedSignal } from './closed-signal.ts';
 import { setTextLimitHeaders } from './limits.ts';
 import { decodeResponseCall } from './response-call.ts';
+import { imageReader, withRecordedImages } from './response-images.ts';
 import { sendFrames } from './stream.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -52,9 +52,15 @@ export async function createInBackground(
     });
   });
   setTextLimitHeaders(http, ctx, caller);
-  if (!isStreamed) return readResponse(http.database, caller.accountId, id, { now: http.now() });
+  // That of an attempt before may have ended, with images.
+  if (!isStreamed) return readWithImages(http, request, id);
   await sendBackgroundStream(http, request, id, undefined);
   return undefined;
+}
+
+function readWithImages(http: HttpContext, { ctx, caller }: Served, id: string): Promise<Json> {
+  const complete = imageReader(http, { caller, until: closedSignal(ctx.res) });
+  return readResponse(http.database, caller.accountId, id, { complete, now: http.now() });
 }
 
 async function accept(
@@ -119,7 +125,8 @@ export async function sendBackgroundStream(
   if (closing.aborted) onClosing();
   try {
     const frames = http.backgroundFeed.follow(id, closedSignal(ctx.res));
-    await sendFrames(http, { ctx, caller }, without(frames, (startingAfter ?? -1) + 1));
+    const wanted = without(frames, (startingAfter ?? -1) + 1);
+    await sendFrames(http, { ctx, caller }, withRecordedImages(http, caller, wanted));
   } finally {
     closing.removeEventListener('abort', onClosing);
   }
@@ -139,10 +146,11 @@ async function* without(frames: AsyncIterable<string>, count: number): AsyncGene
  *
  * @returns the response. @throws {ResponseNotFoundError} @throws {InvalidTextRequest} it is not in the background.
  */
-export async function cancelResponse(http: HttpContext, { accountId }: Caller, id: string): Promise<Json> {
+export async function cancelResponse(http: HttpContext, request: Served, id: string): Promise<Json> {
   if (!isResponseId(id)) throw new ResponseNotFoundError(id);
+  const { accountId } = request.caller;
   await cancelCall(http.database, { id, accountId }, http.now());
-  const response = await readResponse(http.database, accountId, id, { now: http.now() });
+  const response = await readWithImages(http, request, id);
   if (response['background'] === true) return response;
   const message = `the response ${id} was created without background, and only a response in the background can be cancelled`;
   throw new InvalidTextRequest(undefined, message);

@@ -28,6 +28,7 @@ import { createBudget } from '../app/register-routes.ts';
 import { inFieldsOf } from '../media-calls/call.ts';
 import type { FieldNames } from '../media-calls/failure.ts';
 import { describeFailure } from '../media-calls/failure.ts';
+import { whenThereIsRoom } from './await-room.ts';
 import { waitForTask } from './await-task.ts';
 import { imageOutputOf, readImage } from './task-images.ts';
 
@@ -41,8 +42,9 @@ const RETRIES = { retries: 3, minTimeout: 200, factor: 3 };
 /** The attempt of a client to get a response. */
 export interface Attempt {
   /**
-   * Identifies it among the requests that wait for a task (tasks/create/awaited-responses.ts). Undefined: the response
-   * is in the background.
+   * Identifies it among the requests that wait for a task (tasks/create/awaited-responses.ts). Undefined: no client
+   * waits. The images are then not read here, because each reader of the response reads them, and a rate limit delays
+   * an image instead of failing it.
    */
   readonly waiter: string | undefined;
   /** Whether the client repeats a request whose response it did not get. */
@@ -92,9 +94,10 @@ export function prepareImageTool(http: HttpContext, call: ImageToolCall): ImageT
   return {
     offered: requested.offered,
     maxImages: requested.maxImages,
-    async start({ index, prompt }) {
+    async start({ index, prompt }, signal) {
+      const create = (): Promise<FoundTask> => findOrCreate(http, call, index, taskOf(prompt));
       try {
-        const { taskId, isNew } = await findOrCreate(http, call, index, taskOf(prompt));
+        const { taskId, isNew } = hasClient(call) ? await create() : await whenThereIsRoom(create, signal);
         taskIds.push(taskId);
         if (isNew) created.add(taskId);
         call.onTask?.(taskIds);
@@ -111,6 +114,10 @@ export function prepareImageTool(http: HttpContext, call: ImageToolCall): ImageT
       return { ...(await itemOf(http, call, task, names)), ...known };
     },
   };
+}
+
+function hasClient({ attempt }: ImageToolCall): boolean {
+  return attempt.waiter !== undefined;
 }
 
 /** @throws {RequestError} the error of the work, about the tool of the request. */
@@ -186,7 +193,7 @@ function failedItem(prompt: string, error: unknown): ImageCallItem {
 
 async function itemOf(
   http: HttpContext,
-  { requested: { fields }, allowance }: ImageToolCall,
+  call: ImageToolCall,
   task: TaskDetail,
   names: FieldNames,
 ): Promise<ImageCallItem> {
@@ -198,8 +205,9 @@ async function itemOf(
     return { ...item, status: 'failed', result: null, error: { code, message } };
   }
   const output = imageOutputOf(http, task);
-  const result = output === undefined ? null : await readImage(http, output, allowance).catch(nullIfFull);
-  return { ...item, status: 'completed', result, ...chosen(fields), ...factsOfOutput(output) };
+  const isRead = output !== undefined && hasClient(call);
+  const result = isRead ? await readImage(http, output, call.allowance).catch(nullIfFull) : null;
+  return { ...item, status: 'completed', result, ...chosen(call.requested.fields), ...factsOfOutput(output) };
 }
 
 /** The image exists and is paid: where there is no memory for it now, it can be read later. */

@@ -1,12 +1,16 @@
 /** The images that the built-in tool `image_generation` generates, where a response is created and where it is read. */
 import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { newId } from '../../domain/ids.ts';
+import { isRecord } from '../../domain/json-members.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
+import { dataOf, frameOf } from '../../text/encoder.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
 import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
-import { isImageCall } from '../../text/responses/image-calls.ts';
+import { IMAGE_CALL, isImageCall } from '../../text/responses/image-calls.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext } from '../app/context.ts';
@@ -41,6 +45,54 @@ export function imageReader(
   request: Request,
 ): (output: readonly ConversationItem[]) => Promise<readonly ConversationItem[]> {
   return (output) => withTaskImages(http, request.caller.accountId, output, allowanceOf(http, request));
+}
+
+/** The recorded stream of a response with its images, which the record does not have. */
+export async function* withRecordedImages(
+  http: Parts,
+  caller: Caller,
+  frames: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  for await (const frame of frames) {
+    if (!frame.includes(IMAGE_CALL)) {
+      yield frame;
+      continue;
+    }
+    // Its reader takes the next frame when this one was sent.
+    const allowance = http.bodies.ofAccount(caller);
+    try {
+      yield await withFrameImages(http, caller, frame, allowance);
+    } finally {
+      allowance.release();
+    }
+  }
+}
+
+async function withFrameImages(
+  http: Parts,
+  { accountId }: Caller,
+  frame: string,
+  allowance: Pick<BodyAllowance, 'hold'>,
+): Promise<string> {
+  const { type, ...event } = dataOf(frame) ?? {};
+  const { item, response } = event;
+  const fill = (items: readonly unknown[]) => withTaskImages(http, accountId, items.filter(isItem), allowance);
+  try {
+    if (type === 'response.output_item.done') {
+      const [filled] = await fill([item]);
+      return frameOf({ type, ...event, item: filled }, type);
+    }
+    if (typeof type !== 'string' || !isRecord(response) || !Array.isArray(response['output'])) return frame;
+    return frameOf({ type, ...event, response: { ...response, output: await fill(response['output']) } }, type);
+  } catch (error) {
+    // The stream goes on, and the image can be read later.
+    if (error instanceof ShareExhaustedError) return frame;
+    throw error;
+  }
+}
+
+function isItem(value: unknown): value is { readonly type: string } {
+  return isRecord(value) && typeof value['type'] === 'string';
 }
 
 /** How many images of the conversation before it a request gives to the model: the latest. */

@@ -5,7 +5,7 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { isRecord } from '../../domain/json-members.ts';
-import { frameOf } from '../encoder.ts';
+import { dataOf, frameOf } from '../encoder.ts';
 import type { BackgroundCall } from './call-record.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -180,12 +180,8 @@ export class EventRecorder {
 
 /** The event of a frame; undefined: it has none, like the mark at the end of a stream. */
 function eventOf(frame: string): StreamEvent | undefined {
-  const line = frame.split('\n').find((each) => each.startsWith('data: '));
-  if (line === undefined || line === 'data: [DONE]') return undefined;
-  const event: unknown = JSON.parse(line.slice('data: '.length));
-  if (!isRecord(event) || typeof event['type'] !== 'string') return undefined;
-  const { sequence_number: _, ...data } = event;
-  return { ...data, type: event['type'] };
+  const { sequence_number: _, type, ...data } = dataOf(frame) ?? {};
+  return typeof type === 'string' ? { ...data, type } : undefined;
 }
 
 const deleteOld: Statement = {

@@ -9,8 +9,11 @@ import type { ImageCallItem, InputMessageItem, ModelItem, UnnamedInputItem } fro
 
 type WireObject = Readonly<Record<string, unknown>>;
 
+/** The type of their items. */
+export const IMAGE_CALL = 'image_generation_call';
+
 export function isImageCall(item: { readonly type: string }): item is ImageCallItem {
-  return item.type === 'image_generation_call';
+  return item.type === IMAGE_CALL;
 }
 
 /** How a model is given the calls of a conversation. */

@@ -40,8 +40,9 @@ export interface ImageTool extends Pick<RequestedImageTool, 'offered' | 'maxImag
    *
    * @returns the id of the task, or the item of an image that cannot be generated.
    * @throws {DarkroomError} this has nothing to do with the request.
+   * @throws {TextFailure} the signal was aborted before there was a task.
    */
-  start(call: ImageCall): Promise<string | ImageCallItem>;
+  start(call: ImageCall, signal: AbortSignal): Promise<string | ImageCallItem>;
   /** Waits for the end of the task. @throws {TextFailure} the signal was aborted; the task continues. */
   finish(taskId: string, call: ImageCall, signal: AbortSignal): Promise<ImageCallItem>;
 }

@@ -99,7 +99,7 @@ async function* run(
   call: { readonly index: number; readonly prompt: string },
   signal: AbortSignal,
 ): AsyncGenerator<TextEvent, ImageCallItem> {
-  const started = await tool.start(call);
+  const started = await tool.start(call, signal);
   if (typeof started !== 'string') return started;
   yield { type: 'image', choice: 0, step: { type: 'generating', taskId: started } };
   return tool.finish(started, call, signal);
