@@ -5,7 +5,7 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { newId } from '../domain/ids.ts';
 import { requestWork } from '../tasks/outbox/outbox.ts';
-import { findRepeated } from './repeated-create.ts';
+import { compareKeyed, findRepeated } from './repeated-create.ts';
 
 /** The maximum number of batches of an account that have not ended. */
 const MAX_OPEN_BATCHES = 100;
@@ -73,6 +73,16 @@ export class BatchesFullError extends DarkroomError {
   }
 }
 
+/** The Idempotency-Key has created a batch of another request. */
+export class BatchKeyMismatchError extends DarkroomError {
+  override readonly name = 'BatchKeyMismatchError';
+  override readonly kind = 'idempotency_key_mismatch';
+
+  constructor() {
+    super('this Idempotency-Key was used with a different request body; use a new key for a new request');
+  }
+}
+
 /** The batch has ended, or its files are being written. */
 export class BatchEndedError extends DarkroomError {
   override readonly name = 'BatchEndedError';
@@ -112,35 +122,42 @@ const insertBatch: Statement = {
          RETURNING ${COLUMNS}`,
 };
 
-export type NewBatch = Pick<
+/** What a client asks for. */
+export type BatchRequest = Pick<
   Batch,
-  | 'accountId'
-  | 'keyId'
-  | 'endpoint'
-  | 'completionWindow'
-  | 'metadata'
-  | 'inputFileId'
-  | 'inputObjectKey'
-  | 'inputBytes'
-  | 'outputKeptSeconds'
+  'accountId' | 'keyId' | 'endpoint' | 'completionWindow' | 'metadata' | 'inputFileId' | 'outputKeptSeconds'
 >;
+export type NewBatch = BatchRequest & Pick<Batch, 'inputObjectKey' | 'inputBytes'>;
+
+/** How an attempt before this request is recognised. */
+export interface BatchRepetition {
+  /** The id that follows from the Idempotency-Key of the request; undefined: it has none. */
+  readonly keyedId: string | undefined;
+  /** Whether it is an automatic retry, which counts without a key alone. */
+  readonly isRetry: boolean;
+}
 
 /**
  * Records a batch, and requests its workflow in the same transaction.
  *
- * @param now milliseconds since 1970. @param isRetry whether it may have been created by an attempt before.
- * @throws {BatchesFullError}
+ * @param now milliseconds since 1970.
+ * @throws {BatchesFullError} @throws {BatchKeyMismatchError}
  */
-export async function createBatch(database: Database, batch: NewBatch, now: number, isRetry: boolean): Promise<Batch> {
+export async function createBatch(
+  database: Database,
+  batch: NewBatch,
+  now: number,
+  repetition: BatchRepetition,
+): Promise<Batch> {
   const { accountId } = batch;
   return database.transaction(async (transaction) => {
     // One after another, so that together they cannot pass the limit.
     await transaction.query(lockBatches, [accountId]);
-    const repeated = isRetry ? await findRepeated(transaction, batch, now) : undefined;
-    if (repeated !== undefined) return readBatch(transaction, repeated, accountId);
+    const earlier = await findEarlier(transaction, batch, now, repetition);
+    if (earlier !== undefined) return earlier;
     const [count] = await transaction.query<{ open: number }>(countOpen, [accountId]);
     if ((count?.open ?? 0) >= MAX_OPEN_BATCHES) throw new BatchesFullError();
-    const id = newId('batch');
+    const id = repetition.keyedId ?? newId('batch');
     const createdAt = now / 1000;
     const [created] = await transaction.query<Batch>(insertBatch, [
       id,
@@ -160,6 +177,29 @@ export async function createBatch(database: Database, batch: NewBatch, now: numb
     await requestWork(transaction, 'start_batch', accountId, id);
     return created;
   });
+}
+
+/** @returns the batch with this id, if an equal request has created it. @throws {BatchKeyMismatchError} */
+export async function findKeyedBatch(
+  database: Queryable,
+  keyedId: string,
+  request: BatchRequest,
+): Promise<Batch | undefined> {
+  const isSame = await compareKeyed(database, keyedId, request);
+  if (isSame === false) throw new BatchKeyMismatchError();
+  return isSame === undefined ? undefined : readBatch(database, keyedId, request.accountId);
+}
+
+/** The batch that an attempt before has created. */
+async function findEarlier(
+  transaction: Queryable,
+  batch: NewBatch,
+  now: number,
+  { keyedId, isRetry }: BatchRepetition,
+): Promise<Batch | undefined> {
+  if (keyedId !== undefined) return findKeyedBatch(transaction, keyedId, batch);
+  const repeated = isRetry ? await findRepeated(transaction, batch, now) : undefined;
+  return repeated === undefined ? undefined : readBatch(transaction, repeated, batch.accountId);
 }
 
 const selectBatch: Statement = {

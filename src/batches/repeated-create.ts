@@ -1,9 +1,42 @@
 /**
- * Automatic retries of clients that create a batch (contract §10). As for tasks (docs/decisions/0047), only a header
- * says that a request is one; a batch has its input file to be recognised by.
+ * Repeated requests that create a batch (contract §10). With an Idempotency-Key, its batch is found by its id. Of an
+ * automatic retry of OpenAI's clients, as for tasks (docs/decisions/0047), only a header says that it is one; a batch
+ * has its input file to be recognised by.
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import type { NewBatch } from './batch-record.ts';
+import type { BatchRequest } from './batch-record.ts';
+
+const selectKeyed: Statement = {
+  name: 'select_keyed_batch',
+  text: `SELECT input_file_id = $3 AND endpoint = $4 AND completion_window = $5
+                AND metadata IS NOT DISTINCT FROM $6::jsonb AND output_kept_seconds = $7 AS "isSame"
+           FROM batches WHERE id = $1 AND account_id = $2`,
+};
+
+/** @returns whether the batch with this id was created by an equal request; undefined: there is no such batch. */
+export async function compareKeyed(
+  database: Queryable,
+  id: string,
+  request: BatchRequest,
+): Promise<boolean | undefined> {
+  const [keyed] = await database.query<{ isSame: boolean }>(selectKeyed, [
+    id,
+    request.accountId,
+    ...requestOf(request),
+  ]);
+  return keyed?.isSame;
+}
+
+/** What two equal requests have in common. */
+function requestOf(request: BatchRequest): readonly (string | number | null)[] {
+  return [
+    request.inputFileId,
+    request.endpoint,
+    request.completionWindow,
+    request.metadata === null ? null : JSON.stringify(request.metadata),
+    request.outputKeptSeconds,
+  ];
+}
 
 /** A retry comes soon after the attempt before it. */
 const RETRY_SECONDS = 600;
@@ -23,15 +56,15 @@ const selectRepeated: Statement = {
  * @param now milliseconds since 1970.
  * @returns the id of the newest batch of an equal request of the same key, if there is one.
  */
-export async function findRepeated(database: Queryable, batch: NewBatch, now: number): Promise<string | undefined> {
+export async function findRepeated(
+  database: Queryable,
+  request: BatchRequest,
+  now: number,
+): Promise<string | undefined> {
   const [repeated] = await database.query<{ id: string }>(selectRepeated, [
-    batch.accountId,
-    batch.keyId,
-    batch.inputFileId,
-    batch.endpoint,
-    batch.completionWindow,
-    batch.metadata === null ? null : JSON.stringify(batch.metadata),
-    batch.outputKeptSeconds,
+    request.accountId,
+    request.keyId,
+    ...requestOf(request),
     now / 1000 - RETRY_SECONDS,
   ]);
   return repeated?.id;

@@ -9,6 +9,8 @@ import { ulid } from 'ulid';
 import type { TaskId } from './workflow-ids.ts';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+/** How the ids of batches begin that were created with an Idempotency-Key. */
+export const KEYED_BATCH_PREFIX = 'batch_Z';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
@@ -67,6 +69,17 @@ export function newId(
   prefix: 'acc' | 'out' | 'req' | 'inst' | 'topup' | 'adjustment' | 'file' | 'upload' | 'part' | 'batch',
 ): string {
   return `${prefix}_${newUlid()}`;
+}
+
+/**
+ * The id of the batch that an Idempotency-Key names: the same for the same installation, account and key, for ever. It
+ * begins with a letter with which no ULID begins, by which the retention recognises it.
+ */
+export function batchIdForKey(installationId: string, accountId: string, idempotencyKey: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(['darkroom-batch-v1', installationId, accountId, idempotencyKey]))
+    .digest();
+  return `${KEYED_BATCH_PREFIX}${crockford26(hash).slice(1)}`;
 }
 
 /** The id of a text model's response: it names the call in the ledger too (contract §7, §9). */

@@ -66,6 +66,7 @@ export function createHttpContext(
   return {
     ...foundation,
     ...hooks,
+    installationId,
     catalogue,
     rateLimiter,
     waitingResponses: createWaitingResponses(config.http.maxConnections, foundation.metrics.shares),

@@ -43,7 +43,8 @@ export function allowedTools(
   allowed.forEach((entry: unknown, index) => {
     const at = `${path}.tools.${index}`;
     const { type } = membersOf(entry);
-    if (typeof type === 'string' && type !== 'function') throw builtInTool(type, `${at}.type`);
+    if (typeof type === 'string' && type !== 'function')
+      throw builtInTool(type, `${at}.type`, nameMember === undefined);
     const { name } = nameMember === undefined ? membersOf(entry) : membersOf(membersOf(entry)[nameMember]);
     const nameAt = nameMember === undefined ? `${at}.name` : `${at}.${nameMember}.name`;
     if (typeof name !== 'string') throw new InvalidTextRequest(nameAt, `${nameAt}: want the name of a function`);
@@ -66,10 +67,15 @@ function membersOf(value: unknown): Members {
   return (typeof value === 'object' && value !== null ? value : {}) as Members;
 }
 
-/** The error for a tool that would run on the server, and that is not there. */
-export function builtInTool(type: string, param: string): InvalidTextRequest {
+/**
+ * The error for a tool that would run on the server, and that is not there.
+ *
+ * @param isOfResponse responses have one such tool, chat completions have none.
+ */
+export function builtInTool(type: string, param: string, isOfResponse: boolean): InvalidTextRequest {
   const shown = JSON.stringify(type.slice(0, 64));
-  const message = `unsupported parameter: ${param}: got ${shown}, and only "function" is supported`;
+  const supported = isOfResponse ? '"function" and "image_generation" are' : '"function" is';
+  const message = `unsupported parameter: ${param}: got ${shown}, and only ${supported} supported`;
   return new InvalidTextRequest(param, message, 'unsupported_parameter');
 }
 

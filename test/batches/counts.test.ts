@@ -99,4 +99,17 @@ describe('a batch that has ended', () => {
     await assert.rejects(lab.read(ended), BatchNotFoundError);
     assert.equal((await lab.read(open)).status, 'in_progress');
   });
+
+  it('is kept if it has an Idempotency-Key, which would otherwise create it again under the same id', async () => {
+    const { inputFileId: input_file_id } = await lab.create(account, TASKS, [taskLine('a')]);
+    const body = { input_file_id, endpoint: TASKS, completion_window: '24h' };
+    const create = async () => account.client.send('POST', '/v1/batches', body, { 'Idempotency-Key': 'kept' });
+    const { id } = (await create()).body as unknown as { id: string };
+    await cancelBatch(lab.context.database, id, account.id);
+    assert.equal(await advanceBatch(lab.context, id, NEVER), true);
+
+    await deleteAt(Date.now() + 300 * DAY_MS);
+    const again = (await create()).body as unknown as { id: string; status: string };
+    assert.deepEqual([again.id, again.status], [id, 'cancelled']);
+  });
 });

@@ -71,6 +71,8 @@ describe('POST /v1/batches', () => {
       'metadata',
     ],
     ['metadata that is no text', { metadata: { k: 7 } }, 'metadata.k'],
+    ['a name in metadata of 65 characters', { metadata: { ['k'.repeat(65)]: 'v' } }, 'metadata'],
+    ['metadata without a name', { metadata: { '': 'v' } }, 'metadata'],
     [
       'results that are kept too long',
       { output_expires_after: { anchor: 'created_at', seconds: 2_592_001 } },
@@ -122,6 +124,87 @@ describe('POST /v1/batches', () => {
       const answer = await raw(served.url, 'POST', '/v1/batches', headers, JSON.stringify(body));
       assert.equal(answer.status, 403, answer.text);
     }
+  });
+
+  describe('with an Idempotency-Key', () => {
+    const keyed = async ({ client }: { client: ApiClient }, sent: object, key: string, retryCount = '0') => {
+      const headers = { 'Idempotency-Key': key, 'X-Stainless-Retry-Count': retryCount };
+      const answer = await client.send('POST', '/v1/batches', sent, headers);
+      return { status: answer.status, body: answer.body as unknown as Batch & Failure & { error_code: string } };
+    };
+    const bodyOf = async (of: ServedAccount) => ({
+      input_file_id: await upload(of, 'batch'),
+      endpoint: '/v1/tasks',
+      completion_window: '24h',
+      metadata: { order: '7', a: 'b' },
+    });
+
+    it('creates one batch, also for several requests at the same moment', async () => {
+      const own = await served.newAccount();
+      const body = await bodyOf(own);
+      const repeated = { ...body, metadata: { a: 'b', order: '7' } };
+      const answers = await Promise.all([body, repeated, body].map((sent) => keyed(own, sent, 'night-1')));
+
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 200],
+      );
+      assert.equal(new Set(answers.map((answer) => answer.body.id)).size, 1);
+      assert.equal(await outboxOf(own), 1);
+    });
+
+    it('returns its batch days later, when the input is gone, and to another key of the account', async () => {
+      const own = await served.newAccount();
+      const body = await bodyOf(own);
+      const first = await keyed(own, body, 'night-1');
+      const age = `UPDATE batches SET created_at = created_at - interval '20 days' WHERE account_id = $1`;
+      await served.room.database.query({ name: 'age_keyed_batches', text: age }, [own.id]);
+      await own.client.send('DELETE', `/v1/files/${body.input_file_id}`);
+      const again = await keyed(await own.newKey(), body, '"night-1"', '1');
+
+      assert.equal(again.status, 200, JSON.stringify(again.body));
+      assert.equal(again.body.id, first.body.id);
+      assert.equal(await outboxOf(own), 1);
+    });
+
+    it('creates a batch for each key and account, also where a request is an automatic retry', async () => {
+      const own = await served.newAccount();
+      const stranger = await served.newAccount();
+      const body = await bodyOf(own);
+      const ids = [
+        await keyed(own, body, 'night-1'),
+        await keyed(own, body, 'night-2', '1'),
+        await keyed(stranger, await bodyOf(stranger), 'night-1'),
+      ].map((answer) => answer.body.id);
+
+      assert.equal(new Set(ids).size, 3);
+      assert.ok(ids.every((id) => /^batch_Z[0-9A-Z]{25}$/.test(id)));
+    });
+
+    it('rejects another request with the same key', async () => {
+      const own = await served.newAccount();
+      const body = await bodyOf(own);
+      await keyed(own, body, 'night-1');
+      for (const change of [
+        { metadata: null },
+        { endpoint: '/v1/videos' },
+        { output_expires_after: { anchor: 'created_at', seconds: 3_600 } },
+        { input_file_id: await upload(own, 'batch') },
+      ]) {
+        const answer = await keyed(own, { ...body, ...change }, 'night-1');
+        assert.equal(answer.status, 422, JSON.stringify(answer.body));
+        assert.equal(answer.body.error_code, 'IDEMPOTENCY_KEY_MISMATCH');
+      }
+      assert.equal(await outboxOf(own), 1);
+    });
+
+    it('rejects a key that is none', async () => {
+      const body = await bodyOf(account);
+      for (const key of ['', 'a b', 'k'.repeat(256)]) {
+        const { status } = await keyed(account, body, key);
+        assert.equal(status, 400, key);
+      }
+    });
   });
 
   describe('as an automatic retry', () => {

@@ -291,6 +291,12 @@ const REJECTIONS: WalkedListener['rejections'] = {
     await account.client.send('POST', `/v1/videos/${params.videoId}/remix`, { prompt: 'a wolf' }, headers);
     return { params, body: { prompt: 'a bear' }, headers };
   },
+  'createBatch 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
+    const { body: first } = await requestOf(routeOf('createBatch'), world, account);
+    const headers = { 'Idempotency-Key': 'a-batch' };
+    await account.client.send('POST', '/v1/batches', first, headers);
+    return { ...(await requestOf(routeOf('createBatch'), world, account)), headers };
+  },
   'deleteVideo 409 RESPONSE_IN_PROGRESS': async () => {
     const videoId = await newVideo();
     await served.room.rows(

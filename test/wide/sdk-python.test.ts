@@ -306,17 +306,18 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
         assert.deepEqual(resumed, [undefined, undefined, '2', '2', undefined]);
       });
 
-      it('sends a file again from its beginning, and never requests a second batch', async () => {
+      it('sends a file again from its beginning, and a batch with the key of the attempt before', async () => {
         const file: Answer = bare({ ...FILE, filename: 'lines.jsonl' });
-        await using service = await startService(broken, file, broken);
+        await using service = await startService(broken, file, broken, bare(BATCH));
         const body = `line = {"custom_id": "a", "body": {"model": "b"}}
-          print(json.dumps(await error_of(lambda: client().batches.create([line]))))`;
-        assert.equal(await printedAt(service, body), 'ConnectionError');
-        const [first, second, third] = service.received;
+          print(json.dumps((await result(client().batches.create([line]))).id))`;
+        assert.equal(await printedAt(service, body), BATCH.id);
+        const [first, second, third, fourth] = service.received;
         const line = '{"custom_id": "a", "method": "POST", "url": "/v1/tasks", "body": {"model": "b"}}';
         for (const upload of [first, second]) assert.ok(upload?.body.includes(`\r\n\r\n${line}\n\r\n`), upload?.body);
-        assert.equal(third?.url, '/v1/batches');
-        assert.equal(service.received.length, 3);
+        assert.deepEqual([third?.url, fourth?.url], ['/v1/batches', '/v1/batches']);
+        assert.match(String(third?.headers['idempotency-key']), /^sdk-/);
+        assert.equal(fourth?.headers['idempotency-key'], third?.headers['idempotency-key']);
       });
 
       it('reads results line by line, whatever is in them and wherever the pieces end', async () => {

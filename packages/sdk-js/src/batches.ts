@@ -6,13 +6,14 @@ import { fileOfLines, readLines } from './lines.ts';
 import type { CallOptions } from './options.ts';
 import { pause } from './requests.ts';
 import type { Requester } from './requests.ts';
+import { randomKey } from './settings.ts';
 
 export interface Batches {
   /**
    * Creates a batch, after uploading its lines if they are no file yet.
    *
-   * A request whose outcome is unknown is not sent again, because a second batch would do the work twice: after a
-   * `ConnectionError` or a `ServiceError`, `list` shows whether the batch exists.
+   * All attempts of a call have one `Idempotency-Key`, so none of them creates a second batch. Another call creates
+   * another one: after a `ConnectionError` or a `ServiceError`, `list` shows whether the batch exists.
    *
    * @param input the requests, each with a `custom_id` and a `body`; or a file of complete lines, or its id.
    * @throws {ApiError} @throws {ConnectionError}
@@ -81,7 +82,7 @@ export function createBatches(requester: Requester, files: Pick<Files, 'create' 
           ? {}
           : { output_expires_after: { anchor: 'created_at', seconds: outputExpiresAfterSeconds } }),
       };
-      return requester.call('POST', '/batches', { body }, { ...options, isRepeatable: false });
+      return requester.call('POST', '/batches', { body, headers: { 'Idempotency-Key': randomKey() } }, options);
     },
     retrieve: async (batch, options = {}) => requester.call('GET', pathOf(batch), {}, options),
     list: (options = {}) => requester.listed<Batch>('/batches', { limit: 100 }, options),

@@ -16,11 +16,6 @@ export interface RequesterOptions {
   readonly fetch: typeof globalThis.fetch;
 }
 
-export interface AttemptOptions extends CallOptions {
-  /** Whether the request does no harm if it is carried out twice. Default: true. */
-  readonly isRepeatable?: boolean | undefined;
-}
-
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
 /** If the API asks for a longer wait, the caller gets the error with `retryAfterSeconds`. */
@@ -50,7 +45,7 @@ export class Requester {
   }
 
   /** Returns the data of a response. @throws {ApiError} @throws {ConnectionError} */
-  call<Data>(method: string, path: string, request: RequestOptions, options: AttemptOptions): Promise<Data> {
+  call<Data>(method: string, path: string, request: RequestOptions, options: CallOptions): Promise<Data> {
     return this.retry(options, (signal) => this.#client.call<Data>(method, path, { ...request, signal }));
   }
 
@@ -85,8 +80,8 @@ export class Requester {
   }
 
   /** Attempts something until it succeeds, cannot succeed, or the retries are used up. */
-  async retry<Result>(options: AttemptOptions, attempt: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    const { signal, timeoutMs = this.#timeoutMs, maxRetries = this.maxRetries, isRepeatable = true } = options;
+  async retry<Result>(options: CallOptions, attempt: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const { signal, timeoutMs = this.#timeoutMs, maxRetries = this.maxRetries } = options;
     for (let retries = 0; ; retries++) {
       signal?.throwIfAborted();
       const limit = new AbortController();
@@ -98,7 +93,6 @@ export class Requester {
         const failure = limit.signal.aborted ? timedOut(timeoutMs, error) : toSdkError(error);
         const waitMs = waitBefore(retries, failure);
         if (retries >= maxRetries || waitMs === undefined) throw failure;
-        if (!isRepeatable && !wasRejected(failure)) throw failure;
         await pause(waitMs, signal);
       } finally {
         // A body that is still to be read is not limited any more: a download may take long.
@@ -111,11 +105,6 @@ export class Requester {
 interface Page<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
-}
-
-/** Whether the request was certainly not carried out. */
-function wasRejected(failure: unknown): boolean {
-  return failure instanceof ApiError && failure.status < 500;
 }
 
 function timedOut(timeoutMs: number, cause: unknown): TimeoutError {

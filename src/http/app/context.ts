@@ -42,6 +42,7 @@ import type { UploadBounds } from '../bodies/upload-body.ts';
 
 export interface HttpContext {
   readonly config: Config;
+  readonly installationId: string;
   readonly logger: Logger;
   /** The metrics of this process. */
   readonly metrics: Metrics;

@@ -10,8 +10,16 @@ import {
 import type { CreateBatchBody } from '@darkroom/api/openai/batches';
 import { FILE_EXPIRY_SECONDS } from '@darkroom/api/openai/files';
 import { ForbiddenError, requireScope } from '../../accounts/authenticate.ts';
-import { BatchNotFoundError, cancelBatch, createBatch, listBatches, readBatch } from '../../batches/batch-record.ts';
-import type { Batch } from '../../batches/batch-record.ts';
+import {
+  BatchNotFoundError,
+  cancelBatch,
+  createBatch,
+  findKeyedBatch,
+  listBatches,
+  readBatch,
+} from '../../batches/batch-record.ts';
+import type { Batch, BatchRequest } from '../../batches/batch-record.ts';
+import { batchIdForKey } from '../../domain/ids.ts';
 import { MAX_BATCH_FILE_BYTES } from '../../objects/openai-files.ts';
 import { UploadNotFoundError, isFileId, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
@@ -23,6 +31,7 @@ import { invalidRequest, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { isAutomaticRetry } from '../middleware/automatic-retry.ts';
+import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 
 const BATCH_PARAM = { batchId: 'The batch id, as returned by `POST /v1/batches`.' };
 const DEFAULT_LIMIT = 20;
@@ -41,8 +50,10 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:write',
       budget: 'create',
       headers: {
+        'Idempotency-Key':
+          '1-255 visible ASCII characters. Repeating a request with the same key and the same body returns the batch of the first one, whatever became of it. Keys do not expire.',
         'X-Stainless-Retry-Count':
-          "Sent by OpenAI's clients: above 0, the request is an automatic retry, which gets the batch of the attempt before.",
+          "Sent by OpenAI's clients: above 0, the request is an automatic retry, which, without a key, gets the batch of the attempt before.",
       },
       body: {
         kind: 'json',
@@ -59,6 +70,7 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
         },
       },
       response: batch,
+      errors: ['IDEMPOTENCY_KEY_MISMATCH'],
       async handle(request) {
         return presentBatch(await create(http, request));
       },
@@ -126,25 +138,30 @@ async function create(
 ): Promise<Batch> {
   // Its lines would outlive the token, and its limits.
   if (caller.tokenId !== undefined) throw new ForbiddenError('a short-lived token may not create batches');
+  const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
   const problem = findUnstorableText(body);
   if (problem !== undefined) throw violated(problem);
   if (isTextBatchEndpoint(body.endpoint)) requireScope(caller, 'text:write');
-  const file = await requireInput(http, caller.accountId, body.input_file_id);
+  const { accountId, keyId } = caller;
+  const wanted: BatchRequest = {
+    accountId,
+    keyId,
+    endpoint: body.endpoint,
+    completionWindow: body.completion_window,
+    metadata: body.metadata ?? null,
+    inputFileId: body.input_file_id,
+    outputKeptSeconds: body.output_expires_after?.seconds ?? FILE_EXPIRY_SECONDS.default,
+  };
+  const keyedId = key === undefined ? undefined : batchIdForKey(http.installationId, accountId, key);
+  // Before the input is looked for: its file may be gone when the request is repeated.
+  const earlier = keyedId === undefined ? undefined : await findKeyedBatch(http.database, keyedId, wanted);
+  if (earlier !== undefined) return earlier;
+  const { objectKey: inputObjectKey, sizeBytes: inputBytes } = await requireInput(http, accountId, wanted.inputFileId);
   const batch = await createBatch(
-    http.accountDatabase(caller.accountId),
-    {
-      accountId: caller.accountId,
-      keyId: caller.keyId,
-      endpoint: body.endpoint,
-      completionWindow: body.completion_window,
-      metadata: body.metadata ?? null,
-      inputFileId: file.id,
-      inputObjectKey: file.objectKey,
-      inputBytes: file.sizeBytes,
-      outputKeptSeconds: body.output_expires_after?.seconds ?? FILE_EXPIRY_SECONDS.default,
-    },
+    http.accountDatabase(accountId),
+    { ...wanted, inputObjectKey, inputBytes },
     http.now(),
-    isAutomaticRetry(ctx),
+    { keyedId, isRetry: isAutomaticRetry(ctx) },
   );
   http.wakeLauncher();
   return batch;

@@ -33,7 +33,7 @@ export function decodeTools(tools: readonly WireTool[], body: Members): DecodedT
   for (const [index, tool] of tools.entries()) {
     if (tool.type === IMAGE_TOOL) images.push([tool, index]);
     else if (tool.type === 'function') functions.push(functionTool(tool));
-    else throw builtInTool(typeOf(tool), `tools.${index}.type`);
+    else throw builtInTool(typeOf(tool), `tools.${index}.type`, true);
   }
   assertUniqueNames(functions);
   const imageFunction = imageFunctionName(functions);
@@ -68,7 +68,7 @@ export function decodeToolChoice(choice: WireChoice | undefined, { functions, im
   if (type === undefined) throw invalidToolChoice();
   if (type === 'allowed_tools') return allowedOf(choice, tools, image);
   if (type === IMAGE_TOOL) return { tools, toolChoice: { name: offeredBy(image, 'tool_choice.type') } };
-  if (type !== 'function') throw builtInTool(type, 'tool_choice.type');
+  if (type !== 'function') throw builtInTool(type, 'tool_choice.type', true);
   const { name } = choice;
   if (typeof name !== 'string') {
     const missing = 'tool_choice.name';

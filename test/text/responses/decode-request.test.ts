@@ -612,6 +612,13 @@ describe('an invalid parameter', () => {
     it(`${JSON.stringify(body).slice(0, 70)}: names ${param}`, () =>
       assert.deepEqual(rejectionOf(body), [param, code]));
   }
+
+  it('names the tools that there are', () => {
+    const allowed = { type: 'allowed_tools', tools: [{ type: 'mcp' }] };
+    for (const body of [{ tools: [{ type: 'mcp' }] }, { tools, tool_choice: allowed }]) {
+      assert.throws(() => decode({ ...BODY, ...body }), /only "function" and "image_generation" are supported/);
+    }
+  });
 });
 
 describe('the id of an item', () => {

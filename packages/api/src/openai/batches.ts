@@ -43,8 +43,11 @@ export function isTextBatchEndpoint(endpoint: BatchEndpoint): boolean {
 const BATCH_ID = '^batch_[0-9A-HJKMNP-TV-Z]{26}$';
 const Endpoint = (description: string) =>
   Type.Unsafe<BatchEndpoint>({ type: 'string', enum: [...BATCH_ENDPOINTS], description });
-const Metadata = Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 512 }), {
+const Metadata = Type.Unsafe<Record<string, string>>({
+  type: 'object',
   maxProperties: 16,
+  propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
+  additionalProperties: { type: 'string', maxLength: 512 },
 });
 
 export const CreateBatchSchema = Type.Object(

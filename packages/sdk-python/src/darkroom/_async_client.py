@@ -277,7 +277,7 @@ class AsyncDarkroom:
         return await self._send(Call(method, path, lambda data: data, json=json, params=params or {}))
 
     async def _send(self, call: Call[Data]) -> Data:
-        return await self._attempt(lambda: self._once(call), call.max_retries, call.is_repeatable)
+        return await self._attempt(lambda: self._once(call), call.max_retries)
 
     async def _once(self, call: Call[Data]) -> Data:
         try:
@@ -296,16 +296,14 @@ class AsyncDarkroom:
             raise error_of(response)
         return response.content
 
-    async def _attempt(
-        self, once: Callable[[], Awaitable[Data]], max_retries: int | None, is_repeatable: bool = True
-    ) -> Data:
+    async def _attempt(self, once: Callable[[], Awaitable[Data]], max_retries: int | None) -> Data:
         limit = self._settings.max_retries if max_retries is None else max_retries
         retries = 0
         while True:
             try:
                 return await once()
             except DarkroomError as error:
-                seconds = requests.wait_before(retries, error, is_repeatable)
+                seconds = requests.wait_before(retries, error)
                 if retries >= limit or seconds is None:
                     raise
                 retries += 1

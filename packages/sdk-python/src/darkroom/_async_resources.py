@@ -106,9 +106,9 @@ class AsyncBatches:
         """Creates a batch, after uploading its lines if they are no file yet.
 
         ``lines`` are the requests, each with a ``custom_id`` and a ``body``; or the path of a file of complete lines,
-        or the id of a file that was created. A request whose outcome is unknown is not sent again, because a second
-        batch would do the work twice: after a ``ConnectionError`` or a ``ServiceError``, ``list`` shows whether the
-        batch exists.
+        or the id of a file that was created. All attempts of a call have one ``Idempotency-Key``, so none of them
+        creates a second batch. Another call creates another one: after a ``ConnectionError`` or a ``ServiceError``,
+        ``list`` shows whether the batch exists.
         """
         if isinstance(lines, str):
             file_id = lines

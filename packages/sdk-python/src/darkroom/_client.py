@@ -274,7 +274,7 @@ class Darkroom:
         return self._send(Call(method, path, lambda data: data, json=json, params=params or {}))
 
     def _send(self, call: Call[Data]) -> Data:
-        return self._attempt(lambda: self._once(call), call.max_retries, call.is_repeatable)
+        return self._attempt(lambda: self._once(call), call.max_retries)
 
     def _once(self, call: Call[Data]) -> Data:
         try:
@@ -293,14 +293,14 @@ class Darkroom:
             raise error_of(response)
         return response.content
 
-    def _attempt(self, once: Callable[[], Data], max_retries: int | None, is_repeatable: bool = True) -> Data:
+    def _attempt(self, once: Callable[[], Data], max_retries: int | None) -> Data:
         limit = self._settings.max_retries if max_retries is None else max_retries
         retries = 0
         while True:
             try:
                 return once()
             except DarkroomError as error:
-                seconds = requests.wait_before(retries, error, is_repeatable)
+                seconds = requests.wait_before(retries, error)
                 if retries >= limit or seconds is None:
                     raise
                 retries += 1

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from ._errors import DarkroomError
 from ._models import Batch, FileObject, UploadedFile
-from ._requests import UPLOAD_TIMEOUT, Call, parser
+from ._requests import UPLOAD_TIMEOUT, Call, new_key, parser
 
 Item = TypeVar("Item", bound=BaseModel)
 
@@ -111,8 +111,8 @@ def create_batch_call(
         body["metadata"] = dict(metadata)
     if output_expires_after_seconds is not None:
         body["output_expires_after"] = {"anchor": "created_at", "seconds": output_expires_after_seconds}
-    # A second batch would do the work twice.
-    return Call("POST", "/batches", parser(Batch), json=body, is_repeatable=False)
+    # One key for all attempts: a second batch would do the work twice.
+    return Call("POST", "/batches", parser(Batch), json=body, headers={"Idempotency-Key": new_key()})
 
 
 def batch_call(batch: str | HasId, max_retries: int | None = None) -> Call[Batch]:

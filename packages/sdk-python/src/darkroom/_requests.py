@@ -99,8 +99,6 @@ class Call(Generic[Data]):
     form: Mapping[str, str] | None = None
     #: Its name and content. Each attempt sends it from its beginning.
     file: tuple[str, IO[bytes]] | None = None
-    #: Whether it does no harm if the request is carried out twice.
-    is_repeatable: bool = True
 
 
 @dataclass(frozen=True)
@@ -154,11 +152,9 @@ def _api_url(base_url: str | None) -> str:
     return str(url.copy_with(path=path if path.endswith("/v1") else f"{path}/v1"))
 
 
-def wait_before(retries: int, error: DarkroomError, is_repeatable: bool = True) -> float | None:
-    """How long to wait before the next attempt, in seconds; ``None``: it would not succeed, or do harm."""
+def wait_before(retries: int, error: DarkroomError) -> float | None:
+    """How long to wait before the next attempt, in seconds; ``None``: it would not succeed."""
     requested = 0.0
-    if not is_repeatable and not (isinstance(error, ApiError) and error.status_code < 500):
-        return None
     if isinstance(error, ApiError):
         if error.status_code not in (408, 409, 429) and error.status_code < 500:
             return None
