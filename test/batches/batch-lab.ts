@@ -8,6 +8,7 @@ import type { BatchContext } from '../../src/batches/context.ts';
 import { feedLines } from '../../src/batches/feed.ts';
 import { createLineSource } from '../../src/batches/line-source.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
 import { createLineEndpoints } from '../../src/http/media-calls/line-endpoints.ts';
 import { fileForm } from '../http/route-requests.ts';
 import { raw } from '../http/raw-request.ts';
@@ -130,4 +131,20 @@ export async function feed(context: BatchContext, batch: Batch, open = 0): Promi
   } finally {
     await source.close();
   }
+}
+
+/** Closes a lab, whose calls are settled: the ledger adds up. */
+export async function closeSettledLab({ served }: BatchLab): Promise<void> {
+  await served.text.ledger.flush();
+  assert.deepEqual(await verifyLedger(served.room.database), []);
+  await served.close();
+}
+
+/** The ids of the text calls that the lines of a batch became, in the order of the lines. */
+export async function callIdsOf({ served }: BatchLab, batch: Batch): Promise<readonly string[]> {
+  const rows = await served.room.rows<{ id: string }>(
+    'SELECT id FROM background_calls WHERE batch_id = $1 ORDER BY line',
+    batch.id,
+  );
+  return rows.map(({ id }) => id);
 }

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
-import { verifyLedger } from '../../src/billing/verify.ts';
 import { actualCost } from '../../src/text/money/price.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
@@ -12,7 +11,7 @@ import { DRAW, TOOL, itemOf, settledCalls, textOf } from '../http/image-response
 import type { ResponseBody } from '../http/image-responses.ts';
 import { madeImage, newestTask, tasksOf } from '../http/media-calls.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { feed, openBatchLab } from './batch-lab.ts';
+import { callIdsOf, closeSettledLab, feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const RESPONSES = '/v1/responses';
@@ -33,11 +32,7 @@ before(async () => {
   lab = await openBatchLab({ models: [REDUCED] });
   room = new BackgroundRoom(lab.served);
 });
-after(async () => {
-  await lab.served.text.ledger.flush();
-  assert.deepEqual(await verifyLedger(lab.served.room.database), []);
-  await lab.served.close();
-});
+after(() => closeSettledLab(lab));
 
 async function fed(
   account: ServedAccount,
@@ -45,11 +40,7 @@ async function fed(
 ): Promise<{ batch: Batch; ids: readonly string[] }> {
   const batch = await lab.begin(account, RESPONSES, lines);
   await feed(lab.context, batch);
-  const rows = await lab.served.room.rows<{ id: string }>(
-    'SELECT id FROM background_calls WHERE batch_id = $1 ORDER BY line',
-    batch.id,
-  );
-  return { batch, ids: rows.map(({ id }) => id) };
+  return { batch, ids: await callIdsOf(lab, batch) };
 }
 
 /** Ends a batch. @returns the responses of its lines that succeeded, or else those of the others. */

@@ -5,7 +5,6 @@ import type { WireBatch } from '@darkroom/api/openai/batches';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
-import { verifyLedger } from '../../src/billing/verify.ts';
 import { deleteLeftBatchCalls } from '../../src/text/background/batch-calls.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { ownsStore } from '../../src/objects/stores/store-owner.ts';
@@ -14,7 +13,7 @@ import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { feed, openBatchLab } from './batch-lab.ts';
+import { callIdsOf, closeSettledLab, feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const CHAT = '/v1/chat/completions';
@@ -40,11 +39,7 @@ before(async () => {
   lab = await openBatchLab({ models: [REDUCED] });
   room = new BackgroundRoom(lab.served);
 });
-after(async () => {
-  await lab.served.text.ledger.flush();
-  assert.deepEqual(await verifyLedger(lab.served.room.database), []);
-  await lab.served.close();
-});
+after(() => closeSettledLab(lab));
 
 interface CallRow {
   readonly id: string;
@@ -54,14 +49,6 @@ interface CallRow {
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-}
-
-async function idsOf({ id }: Batch): Promise<readonly string[]> {
-  const rows = await lab.served.room.rows<{ id: string }>(
-    'SELECT id FROM background_calls WHERE batch_id = $1 ORDER BY line',
-    id,
-  );
-  return rows.map((row) => row.id);
 }
 
 /** The calls that an account was held for. */
@@ -83,7 +70,7 @@ async function wireOf(account: ServedAccount, { id }: Batch): Promise<WireBatch>
 /** Feeds what there is room for, and answers it. */
 async function answerAll(batch: Batch): Promise<void> {
   await feed(lab.context, await lab.read(batch));
-  for (const id of await idsOf(batch)) await room.attempt(id);
+  for (const id of await callIdsOf(lab, batch)) await room.attempt(id);
   await lab.served.text.ledger.flush();
 }
 
@@ -117,7 +104,7 @@ describe('lines of a text model', () => {
       ['a', 'b', 'c'].map((id) => [id, 200, 'chat.completion']),
     );
     assert.deepEqual(new Set(results.map(({ response }) => response?.body['id'])), new Set(calls.map(({ id }) => id)));
-    assert.deepEqual(await idsOf(batch), []);
+    assert.deepEqual(await callIdsOf(lab, batch), []);
   });
 
   it('are rejected one by one', async () => {
@@ -180,7 +167,7 @@ describe('lines of a text model', () => {
     );
     const fed = await Promise.all(Array.from({ length: 5 }, () => feed(lab.context, batch)));
     assert.equal(fed.filter(Boolean).length, 1);
-    assert.equal((await idsOf(batch)).length, 2);
+    assert.equal((await callIdsOf(lab, batch)).length, 2);
     assert.equal((await lab.read(batch)).linesFed, 2);
   });
 
@@ -194,7 +181,7 @@ describe('lines of a text model', () => {
     );
     assert.equal(await feed(lab.context, batch), true);
     assert.equal(await feed(lab.context, await lab.read(batch), 2), false);
-    assert.equal((await idsOf(batch)).length, 2);
+    assert.equal((await callIdsOf(lab, batch)).length, 2);
   });
 
   // Proves C10-23.
@@ -206,7 +193,7 @@ describe('lines of a text model', () => {
       ['a', 'b', 'c'].map((id) => chatLine(id)),
     );
     await feed(lab.context, batch);
-    const [first = '', second = ''] = await idsOf(batch);
+    const [first = '', second = ''] = await callIdsOf(lab, batch);
     await room.attempt(first);
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
     await lab.served.text.ledger.flush();
@@ -232,7 +219,7 @@ describe('lines of a text model', () => {
     const batch = await lab.begin(account, CHAT, [chatLine('a')]);
     await feed(lab.context, batch);
     await lab.context.store.delete(batch.inputObjectKey);
-    const [id = ''] = await idsOf(batch);
+    const [id = ''] = await callIdsOf(lab, batch);
 
     await assert.rejects(room.attempt(id), StoreUnavailableError);
     const waiting = await room.row(id);
@@ -250,7 +237,7 @@ describe('lines of a text model', () => {
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, CHAT, [chatLine('a')]);
     await answerAll(batch);
-    const [id = ''] = await idsOf(batch);
+    const [id = ''] = await callIdsOf(lab, batch);
     const { rows } = lab.served.room;
     const [settled] = await rows<{ captured: bigint; at: Date }>(
       'SELECT captured_micro_usd AS captured, settled_at AS at FROM text_calls WHERE id = $1',
@@ -258,12 +245,12 @@ describe('lines of a text model', () => {
     );
     await rows('UPDATE text_calls SET settled_at = NULL, captured_micro_usd = NULL WHERE id = $1', id);
     assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
-    assert.deepEqual(await idsOf(batch), [id]);
+    assert.deepEqual(await callIdsOf(lab, batch), [id]);
     assert.equal(await deleteLeftBatchCalls(lab.context.database, 10), 0);
     const settle = 'UPDATE text_calls SET settled_at = $2, captured_micro_usd = $3 WHERE id = $1';
     await rows(settle, id, settled?.at, settled?.captured);
     assert.equal(await deleteLeftBatchCalls(lab.context.database, 10), 1);
-    assert.deepEqual(await idsOf(batch), []);
+    assert.deepEqual(await callIdsOf(lab, batch), []);
   });
 });
 
