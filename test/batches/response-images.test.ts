@@ -62,11 +62,11 @@ describe('a line with the tool', () => {
     await lab.served.succeedWith(taskId, [madeImage(FILE)]);
     assert.deepEqual(await running, { kind: 'ended' });
 
-    const [result] = await resultsOf(account, batch);
-    const body = result?.body as unknown as ResponseBody;
+    const [result = assert.fail()] = await resultsOf(account, batch);
+    const body = result.body as unknown as ResponseBody;
     const item = itemOf(body, 'image_generation_call');
     assert.deepEqual(
-      [result?.status_code, item['status'], item['result'], item['task_id']],
+      [result.status_code, item['status'], item['result'], item['task_id']],
       [200, 'completed', null, taskId],
     );
     assert.match(textOf(body), /^The image was generated/);
@@ -84,10 +84,10 @@ describe('a line with the tool', () => {
     const taskId = await newestTask(lab.served, account);
     await lab.served.succeedWith(taskId, [madeImage(FILE)]);
     await running;
-    const [result] = await resultsOf(account, batch);
+    const [result = assert.fail()] = await resultsOf(account, batch);
 
     const [call] = await settledCalls(lab.served, account);
-    const { usage } = result?.body as unknown as ResponseBody & {
+    const { usage } = result.body as unknown as ResponseBody & {
       readonly usage: { readonly input_tokens_details: { readonly cached_tokens: number } };
     };
     const tokens = {
@@ -148,9 +148,9 @@ describe('a line with the tool', () => {
     );
     const { batch: other, ids: others } = await fed(account, [line('wrong', { tools: wrong })]);
     for (const id of others) await room.attempt(id);
-    const [rejected] = await resultsOf(account, other);
-    const { param } = rejected?.body['error'] as { param: string };
-    assert.deepEqual([rejected?.status_code, param], [400, 'tools.0.quality']);
+    const [rejected = assert.fail()] = await resultsOf(account, other);
+    const { param } = rejected.body['error'] as { param: string };
+    assert.deepEqual([rejected.status_code, param], [400, 'tools.0.quality']);
     assert.deepEqual(await settledCalls(lab.served, account, 0), []);
     assert.deepEqual(await tasksOf(lab.served, account), []);
   });

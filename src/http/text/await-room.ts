@@ -4,7 +4,7 @@ import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { reasonOf } from './await-task.ts';
 
 /** For how long. The text call of the image has its money held meanwhile. */
-export const WAITS_FOR_ROOM_MINUTES = 60;
+const WAITS_FOR_ROOM_MINUTES = 60;
 
 /**
  * Repeats work that creates a task while a rate limit, or the limit of queued tasks, has no room for it.
