@@ -160,7 +160,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'packages/offline-text/src/json/formats.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_TEXT_THREAD },
   'packages/offline-text/src/reading/found-values.ts': { uses: { RegExp: 7 }, of: 'clients', bound: IN_TEXT_THREAD },
   'packages/offline-text/src/reading/requested-form.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
-  'src/text/background/event-log.ts': {
+  'src/text/encoder.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
     bound: 'one event of a stream, 4 MB (event-splitter.ts), or one that repeats a request of 10 MB',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { WireBatch } from '@darkroom/api/openai/batches';
 import { waitFor } from '@darkroom/testing/wait-for';
-import type { TestAccount } from '../support/darkroom.ts';
+import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 
 /** A line of a file of results. */
 export interface ResultLine {
@@ -96,4 +96,34 @@ export class BatchClient {
     assert.equal(answer.status, 200, JSON.stringify(answer.body));
     return answer.body as unknown as WireBatch;
   }
+}
+
+export const TASKS = '/v1/tasks';
+
+/** A line that creates a task. */
+export function taskLine(customId: string, prompt = 'a lake'): string {
+  return lineOf(TASKS, customId, { model: 'darkroom/scene', input: { prompt } });
+}
+
+export type AccountOptions = Parameters<Darkroom['createAccount']>[0];
+
+/** A new account, and its client. */
+export async function newBatchClient(
+  darkroom: Darkroom,
+  options: AccountOptions = {},
+): Promise<{ readonly account: TestAccount; readonly batches: BatchClient }> {
+  const account = await darkroom.createAccount(options);
+  return { account, batches: new BatchClient(darkroom.url, account) };
+}
+
+/** How many tasks an account has. */
+export async function countTasks(darkroom: Darkroom, { id }: TestAccount): Promise<number> {
+  const rows = await darkroom.testDatabase.database.query<{ tasks: number }>(
+    {
+      name: 'count_tasks_of_account',
+      text: 'SELECT count(*)::integer AS tasks FROM tasks WHERE account_id = $1',
+    },
+    [id],
+  );
+  return rows[0]?.tasks ?? 0;
 }
