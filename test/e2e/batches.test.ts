@@ -9,8 +9,8 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { BatchClient, TASKS, countTasks, lineOf, newBatchClient, taskLine } from './batch-client.ts';
-import type { AccountOptions } from './batch-client.ts';
+import { TASKS, countTasks, lineOf, newBatchClient, taskLine } from './batch-client.ts';
+import type { AccountOptions, BatchClient } from './batch-client.ts';
 
 /** The scenes of a built-in model, whose lines of batches have a lower price. */
 const REDUCED = 'test/reduced';
