@@ -4,6 +4,7 @@ import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { newId } from '../domain/ids.ts';
+import { IdempotencyMismatchError } from '../tasks/create/accept.ts';
 import { requestWork } from '../tasks/outbox/outbox.ts';
 import { compareKeyed, findRepeated } from './repeated-create.ts';
 
@@ -73,16 +74,6 @@ export class BatchesFullError extends DarkroomError {
   }
 }
 
-/** The Idempotency-Key has created a batch of another request. */
-export class BatchKeyMismatchError extends DarkroomError {
-  override readonly name = 'BatchKeyMismatchError';
-  override readonly kind = 'idempotency_key_mismatch';
-
-  constructor() {
-    super('this Idempotency-Key was used with a different request body; use a new key for a new request');
-  }
-}
-
 /** The batch has ended, or its files are being written. */
 export class BatchEndedError extends DarkroomError {
   override readonly name = 'BatchEndedError';
@@ -141,7 +132,7 @@ export interface BatchRepetition {
  * Records a batch, and requests its workflow in the same transaction.
  *
  * @param now milliseconds since 1970.
- * @throws {BatchesFullError} @throws {BatchKeyMismatchError}
+ * @throws {BatchesFullError} @throws {IdempotencyMismatchError}
  */
 export async function createBatch(
   database: Database,
@@ -179,14 +170,14 @@ export async function createBatch(
   });
 }
 
-/** @returns the batch with this id, if an equal request has created it. @throws {BatchKeyMismatchError} */
+/** @returns the batch with this id, if an equal request has created it. @throws {IdempotencyMismatchError} */
 export async function findKeyedBatch(
   database: Queryable,
   keyedId: string,
   request: BatchRequest,
 ): Promise<Batch | undefined> {
   const isSame = await compareKeyed(database, keyedId, request);
-  if (isSame === false) throw new BatchKeyMismatchError();
+  if (isSame === false) throw new IdempotencyMismatchError();
   return isSame === undefined ? undefined : readBatch(database, keyedId, request.accountId);
 }
 
