@@ -4,7 +4,6 @@
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
  * (src/batches/retention.ts), and the promotions, batches and text calls in the background that seem abandoned.
  */
-import { requestStalledBatches } from '../src/batches/advance.ts';
 import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
@@ -15,9 +14,10 @@ import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
+import { requestStalledBatches, requestStalledCalls } from '../src/tasks/outbox/stalled-starts.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
-import { deleteEndedCalls, requestStalledCalls } from '../src/text/background/call-record.ts';
+import { deleteEndedCalls } from '../src/text/background/call-record.ts';
 import { deleteOldEvents } from '../src/text/background/event-log.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';

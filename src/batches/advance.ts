@@ -3,7 +3,7 @@
  * two that work at once do no harm.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Queryable, Statement } from '../database/database.ts';
+import type { Statement } from '../database/database.ts';
 import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
 import { readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
@@ -144,22 +144,4 @@ async function drain(context: BatchContext, batch: Batch, status: BatchEnd, sign
     return linesSettled > batch.linesSettled;
   }
   return finish(context, batch, status, signal);
-}
-
-/** An open batch is worked on all the time: after this long without, its workflow is lost. */
-const STALLED_MINUTES = 5;
-
-const insertStalled: Statement = {
-  name: 'insert_stalled_batches',
-  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready)
-         SELECT 'start_batch', account_id, id, true FROM batches
-          WHERE ended_at IS NULL AND advanced_at < now() - make_interval(mins => ${STALLED_MINUTES})
-          ORDER BY advanced_at LIMIT $1
-         ON CONFLICT (kind, subject_id) DO NOTHING
-         RETURNING subject_id`,
-};
-
-/** Starts batches again whose workflow is lost. @returns how many, at most `limit`. */
-export async function requestStalledBatches(database: Queryable, limit: number): Promise<number> {
-  return (await database.query(insertStalled, [limit])).length;
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import { requestStalledBatches } from '../../src/batches/advance.ts';
+import { requestStalledBatches } from '../../src/tasks/outbox/stalled-starts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { BatchClient, TASKS, countTasks, newBatchClient, taskLine } from '../e2e/batch-client.ts';
 import type { AccountOptions } from '../e2e/batch-client.ts';

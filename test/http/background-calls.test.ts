@@ -11,8 +11,8 @@ import {
   deleteCallsOfBatch,
   deleteEndedCalls,
   insertBatchCalls,
-  requestStalledCalls,
 } from '../../src/text/background/call-record.ts';
+import { requestStalledCalls } from '../../src/tasks/outbox/stalled-starts.ts';
 import { cancelCall, recordOutcome, settleEndedCalls } from '../../src/text/background/record-outcome.ts';
 import { estimatedSettlement } from '../../src/text/money/text-call.ts';
 import { textDefinition } from '../catalogue/definitions.ts';

@@ -243,24 +243,6 @@ export async function findSuperseded(
   return database.query(selectSuperseded, [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)]);
 }
 
-/** An open call waits for a minute at most before it is tried again: after this long without, its workflow is lost. */
-const STALLED_MINUTES = 5;
-
-const insertStalled: Statement = {
-  name: 'insert_stalled_background_calls',
-  text: `INSERT INTO outbox (kind, account_id, subject_id, is_ready)
-         SELECT 'start_background_call', account_id, id, true FROM background_calls
-          WHERE ended_at IS NULL AND touched_at < now() - make_interval(mins => ${STALLED_MINUTES})
-          ORDER BY touched_at LIMIT $1
-         ON CONFLICT (kind, subject_id) DO NOTHING
-         RETURNING subject_id`,
-};
-
-/** Starts calls again whose workflow may be lost. @returns how many, at most `limit`. */
-export async function requestStalledCalls(database: Queryable, limit: number): Promise<number> {
-  return (await database.query(insertStalled, [limit])).length;
-}
-
 /** How long the record of a call is kept after its end; the response of it is kept longer (stored-responses.ts). */
 const KEPT_HOURS = 24;
 
