@@ -13,15 +13,15 @@ import type { Logger } from '../telemetry/log.ts';
 import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
-import { DONE } from './encoder.ts';
 import type { AnswerEncoder, TextProblem } from './encoder.ts';
-import type { TextEvent } from './events.ts';
 import { requireCap, requireFeatures } from './features.ts';
 import type { ParameterNames } from './features.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from './money/price.ts';
 import { createReportedInputs } from './money/reported-inputs.ts';
 import type { InputBound } from './money/reported-inputs.ts';
 import type { NewTextCall, TextLedger } from './money/text-ledger.ts';
+import { streamOf, wholeAnswer } from './render-answer.ts';
+import type { StreamProgress } from './render-answer.ts';
 import type { TextRequest } from './request.ts';
 import type { DeltaRecorder } from './responses/delta-cuts.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
@@ -265,7 +265,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         }
         begun();
         const closed = metrics.streaming();
-        const progress: Progress = { state: 'open', whole: undefined };
+        const progress: StreamProgress = { state: 'open', whole: undefined };
         let isClosed = false;
         return {
           kind: 'stream',
@@ -316,101 +316,8 @@ function tokensAfter(usage: BilledUsage, inputTokens: number, tally: Tally): num
   return outputTokens + (tally.hasEarlierTurns ? Math.max(0, all - inputTokens) : 0);
 }
 
-async function wholeAnswer(
-  opened: OpenedAnswer,
-  decoded: DecodedTextCall,
-  call: TextCall,
-): Promise<Readonly<Record<string, unknown>>> {
-  if (opened.kind === 'body') return opened.body;
-  if (opened.kind === 'frames') throw new Error('an answer that is not streamed was opened as a stream');
-  const encoder = decoded.encoder(call.createdAt);
-  encoder.begin();
-  for await (const event of opened.events) {
-    feed(call.tally, event);
-    encoder.next(event);
-  }
-  encoder.end(call.tally.usage());
-  return encoder.answer();
-}
-
-/** The progress of a stream. */
-interface Progress {
-  state: 'open' | 'over' | 'failed';
-  /** The complete answer, once it exists. */
-  whole: Readonly<Record<string, unknown>> | undefined;
-}
-
 /** How a stream that is closed in a state ended: one that is still open no longer has a reader. */
 const ENDS = { open: 'gone', over: 'answered', failed: 'failed' } as const satisfies Record<
-  Progress['state'],
+  StreamProgress['state'],
   TextCallEnd
 >;
-
-/**
- * @param onError records the error that ended the answer.
- *   It returns the error to report to the client; undefined: the client has disconnected.
- */
-async function* streamOf(
-  opened: OpenedAnswer,
-  decoded: DecodedTextCall,
-  call: TextCall,
-  progress: Progress,
-  onError: (error: unknown) => unknown,
-): AsyncGenerator<string> {
-  const encoder = decoded.encoder(call.createdAt);
-  try {
-    if (opened.kind === 'body') throw new Error('an answer that is streamed was opened as a whole');
-    if (opened.kind === 'frames') {
-      yield* opened.frames;
-      progress.whole = opened.whole?.();
-    } else {
-      await decoded.nextTurn?.();
-      yield* inTurns(encoder.begin(), decoded);
-      for await (const event of opened.events) {
-        feed(call.tally, event);
-        yield* encoder.next(event);
-      }
-      await decoded.nextTurn?.();
-      const last = encoder.end(call.tally.usage());
-      progress.whole = encoder.answer();
-      progress.state = 'over';
-      yield* inTurns(last, decoded);
-    }
-    progress.state = 'over';
-  } catch (error) {
-    const reported = onError(error);
-    if (reported === undefined) return;
-    const problem = decoded.problemOf(reported);
-    yield* opened.kind === 'frames' && opened.fail !== undefined ? opened.fail(problem) : encoder.fail(problem);
-  }
-  yield DONE;
-}
-
-/** Frames that may repeat a large request are serialized when they are taken. */
-async function* inTurns(frames: readonly string[], { nextTurn }: DecodedTextCall): AsyncGenerator<string> {
-  for (const frame of frames) {
-    await nextTurn?.();
-    yield frame;
-  }
-}
-
-function feed(tally: Tally, event: TextEvent): void {
-  switch (event.type) {
-    case 'text':
-    case 'refusal':
-    case 'tool_arguments':
-      tally.addOutput(event.text);
-      return;
-    case 'reasoning':
-      tally.addReasoning(event.text);
-      return;
-    case 'tool_call':
-      tally.addOutput(event.name);
-      return;
-    case 'usage':
-      tally.report(event.usage);
-      return;
-    case 'image':
-    case 'finish':
-  }
-}
