@@ -216,7 +216,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-stops',
     invariant: textCallsArePaid,
-    patches: [{ file: 'src/text/answer.js', find: 'yield DONE;', replace: '' }],
+    patches: [{ file: 'src/text/render-answer.js', find: 'yield DONE;', replace: '' }],
   },
   {
     name: 'slot-kept',
