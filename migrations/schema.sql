@@ -538,6 +538,7 @@ CREATE TABLE tasks (
   error_case text,
   url_key_id text,
   price_factor text,
+  batch_id text,
   CONSTRAINT tasks_pkey PRIMARY KEY (id),
   CONSTRAINT tasks_check CHECK (((captured_micro_usd >= 0) AND (captured_micro_usd <= held_micro_usd))),
   CONSTRAINT tasks_check1 CHECK (((status = ANY (ARRAY['success'::text, 'fail'::text])) = (completed_at IS NOT NULL))),

@@ -113,6 +113,7 @@ function newTask(accountId: string): NewTask {
     callbackUrl: undefined,
     holdMicroUsd: 10_000n,
     priceFactor: undefined,
+    batchId: undefined,
     inputObjects: [],
     spendCapIds: [],
     waiter: undefined,

@@ -64,7 +64,7 @@ async function prepare(
   if (caller instanceof DarkroomError) return rejected(caller);
   try {
     const task = await endpoint.taskOf(caller, body);
-    return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index), isOfBatch: true } };
+    return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index), batchId: batch.id } };
   } catch (error) {
     if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return rejected(error);
     throw error;

@@ -61,11 +61,12 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
           ...(fallbackOf(definition, item.route) === 'refused' ? {} : { failsOver: true }),
           ...(item.requestHash === null ? {} : { requestHash: item.requestHash }),
         };
-        const found = await gateway.startTask(start);
+        const priority = item.isOfBatch ? 'batch' : 'regular';
+        const found = await gateway.startTask(start, priority);
         // If a run has closed although its task is open, this database has lost commits: another run takes over its
         // results (docs/decisions/0037). If the task has ended, the closed run is the one that this row had started.
         if (found.kind === 'closed' && (await renewDeadlines(database, item.subjectId, limits))) {
-          await gateway.startTask(start, found.runId);
+          await gateway.startTask(start, priority, found.runId);
         }
         return true;
       }

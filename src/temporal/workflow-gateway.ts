@@ -45,9 +45,15 @@ const DESCRIBE_TIMEOUT_MS = 3_000;
  */
 const HEARTBEAT_TIMEOUT_MS = 2_000;
 
+/** Temporal's own default is 3; a higher number waits longer. */
+const BATCH_PRIORITY = 4;
+
 /** What a task's workflow is started with; `route`: null for models without routes. */
 export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId'> &
   Required<Pick<MediaTaskInput, 'queuedSeconds' | 'isUpstream'>> & { readonly route: string | null };
+
+/** `batch`: of the line of a batch, which waits behind everything else. */
+export type TaskPriority = 'regular' | 'batch';
 
 /** The result of starting a task's workflow: it was started or is already running, or there was one that has closed. */
 export type StartResult = { readonly kind: 'running' } | { readonly kind: 'closed'; readonly runId: string };
@@ -56,9 +62,10 @@ export interface WorkflowGateway {
   /**
    * Starts a task's workflow; one that was started before is not an error.
    *
+   * @param priority of its work where it waits for a worker.
    * @param earlierRunId a closed run of it, after which another one is started all the same.
    */
-  startTask(task: TaskStart, earlierRunId?: string): Promise<StartResult>;
+  startTask(task: TaskStart, priority: TaskPriority, earlierRunId?: string): Promise<StartResult>;
   /** Starts the delivery of a task's callback. @returns false if one is already running, which is not changed. */
   startCallback(taskId: TaskId, accountId: string): Promise<boolean>;
   /** Makes the running delivery check once more when it is done; if none is running any more, another is started. */
@@ -121,7 +128,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
     }) as const;
 
   return {
-    async startTask(task, earlierRunId) {
+    async startTask(task, priority, earlierRunId) {
       const { taskId, route, ...facts } = task;
       const input = {
         taskId,
@@ -144,7 +151,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
             },
             staticSummary: `${task.model} for ${task.accountId}`,
             // One account's backlog does not delay another's (matching.enableFairness).
-            priority: { fairnessKey: task.accountId },
+            priority: { fairnessKey: task.accountId, ...(priority === 'batch' ? { priorityKey: BATCH_PRIORITY } : {}) },
           }),
         );
         return { kind: 'running' };

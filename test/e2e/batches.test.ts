@@ -82,6 +82,24 @@ describe('batches', () => {
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
 
+  it('has lines wait behind all other tasks, where work waits for a worker', async () => {
+    const { account, batches } = await newClient();
+    const { id } = await batches.create(TASKS, [taskLine('a')]);
+    const [result] = await batches.results((await batches.waitForEnd(id)).output_file_id);
+    const { body } = await account.client.send('POST', '/v1/tasks', {
+      model: 'darkroom/scene',
+      input: { prompt: 'a lake' },
+    });
+    const priorityOf = async (taskId: unknown) => {
+      const { raw } = await darkroom.temporal.workflow.getHandle(String(taskId)).describe();
+      const { priorityKey, fairnessKey } = raw.workflowExecutionInfo?.priority ?? {};
+      return [priorityKey, fairnessKey];
+    };
+
+    assert.deepEqual(await priorityOf(result?.response?.request_id), [4, account.id]);
+    assert.deepEqual(await priorityOf(body.data.taskId), [0, account.id]);
+  });
+
   // Proves C10-20.
   it('answers a wrong line with an error of its own', async () => {
     const { account, batches } = await newClient();

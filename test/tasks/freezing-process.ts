@@ -49,6 +49,7 @@ if (taskId === undefined) {
     callbackUrl: undefined,
     holdMicroUsd: 1n,
     priceFactor: undefined,
+    batchId: undefined,
     inputObjects: [],
     spendCapIds: [keyId],
     waiter: undefined,

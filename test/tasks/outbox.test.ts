@@ -168,6 +168,7 @@ describe('a claim', () => {
         route: 'fast',
         definitionHash: hash,
         requestHash: null,
+        isOfBatch: false,
       },
     );
   });

@@ -37,6 +37,8 @@ export interface NewTask {
   readonly holdMicroUsd: bigint;
   /** What the price is multiplied by, in the hold and later in what is captured; undefined: it is not. */
   readonly priceFactor: string | undefined;
+  /** The batch whose line it is, if it is one. */
+  readonly batchId: string | undefined;
   /** Keys of objects of ours that the input refers to: their bytes are retained until the task has ended. */
   readonly inputObjects: readonly string[];
   /** The caps that the key's spending counts against; none for most keys. */
@@ -108,11 +110,11 @@ const acceptTasks: Statement = {
            SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
                                 $9::text[], $10::jsonb[], $11::jsonb[], $12::text[], $13::integer[], $14::float8[],
                                 $15::bigint[], $16::text[], $17::jsonb[], $18::jsonb[], $21::text[],
-                                $22::text[])
+                                $22::text[], $23::text[])
                                 WITH ORDINALITY
              AS w (id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route, definition_hash, input,
                    metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url, input_objects,
-                   spend_cap_ids, waiter, price_factor, place)),
+                   spend_cap_ids, waiter, price_factor, batch_id, place)),
          used AS (
            SELECT t.id, t.idempotency_key, t.fingerprint
              FROM wanted w
@@ -145,10 +147,10 @@ const acceptTasks: Statement = {
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
-                              held_micro_usd, price_factor, spend_cap_ids)
+                              held_micro_usd, price_factor, batch_id, spend_cap_ids)
            SELECT f.id, h.account_id, f.key_id, f.idempotency_key, f.fingerprint, f.fingerprint_version, f.model, f.route,
                   f.definition_hash, f.input, f.metadata, f.storage, f.timeout_seconds,
-                  now() + make_interval(secs => f.queued_seconds), f.held_micro_usd, f.price_factor,
+                  now() + make_interval(secs => f.queued_seconds), f.held_micro_usd, f.price_factor, f.batch_id,
                   (SELECT array_agg(c) FROM jsonb_array_elements_text(f.spend_cap_ids) c)
              FROM hold h, fresh f
         RETURNING id, created_at),
@@ -291,6 +293,7 @@ function claimedStart(id: bigint, task: NewTask): OutboxItem {
     route: task.route ?? null,
     definitionHash: task.definitionHash,
     requestHash: requestHashOf(task.idempotencyKey, task.fingerprint),
+    isOfBatch: task.batchId !== undefined,
     deliveries: 0,
   };
 }
@@ -334,6 +337,7 @@ async function tryAccept(
       OUTBOX_LEASE_SECONDS,
       tasks.map(({ waiter }) => waiter ?? null),
       tasks.map(({ priceFactor }) => priceFactor ?? null),
+      tasks.map(({ batchId }) => batchId ?? null),
     ]);
   } catch (error) {
     // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.

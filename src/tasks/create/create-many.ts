@@ -18,8 +18,8 @@ import type { NewTask } from './accept.ts';
 export interface CreateItem {
   readonly body: Readonly<Record<string, unknown>>;
   readonly idempotencyKey: string | undefined;
-  /** Whether it is the line of a batch, which may have a lower price. */
-  readonly isOfBatch?: boolean | undefined;
+  /** The batch whose line it is: it may have a lower price, and waits behind other tasks. */
+  readonly batchId?: string | undefined;
   /** Why it is rejected, if that is known already. */
   readonly problem?: DarkroomError | undefined;
 }

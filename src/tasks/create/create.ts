@@ -110,8 +110,8 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
         {
           databaseOf,
           mayClaim,
-          validate: async (of, { body, idempotencyKey, isOfBatch = false }, facts) => ({
-            ...(await validateRequest(of, body, idempotencyKey, facts, undefined, isOfBatch)),
+          validate: async (of, { body, idempotencyKey, batchId }, facts) => ({
+            ...(await validateRequest(of, body, idempotencyKey, facts, undefined, batchId)),
             waiter: undefined,
           }),
         },
@@ -165,7 +165,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     idempotencyKey: string | undefined,
     { fingerprint: print, unstorable }: BodyFacts,
     large: LargeBody | undefined,
-    isOfBatch = false,
+    batchId?: string,
   ): Promise<Omit<NewTask, 'waiter'>> {
     const parsed = parseBody(body);
     if (parsed.violation !== undefined) throw new InvalidTaskError(parsed.violation);
@@ -179,7 +179,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     assertValid(findCallbackViolation(request.callback, dependencies.egressPolicy));
     assertValid(findTimeoutViolation(request.timeoutSeconds, handlingSeconds));
     const { pricing } = model.definition;
-    const priceFactor = isOfBatch ? pricing.batchFactor : undefined;
+    const priceFactor = batchId === undefined ? undefined : pricing.batchFactor;
     const holdMicroUsd = worstCaseCost(pricing, request.input, priceFactor);
     assertValid(findMaxCostViolation(request.maxCost, holdMicroUsd));
     const media = await validateMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
@@ -202,6 +202,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       callbackUrl: request.callback?.url,
       holdMicroUsd,
       priceFactor,
+      batchId,
       inputObjects: media.objectKeys,
       spendCapIds: caller.spendCapIds,
     };

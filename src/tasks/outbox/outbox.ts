@@ -40,6 +40,8 @@ export type OutboxItem = ClaimedRow &
         readonly route: string | null;
         readonly definitionHash: string;
         readonly requestHash: string | null;
+        /** Whether it is the line of a batch. */
+        readonly isOfBatch: boolean;
       }
     | { readonly kind: Exclude<OutboxKind, OtherKind>; readonly subjectId: TaskId }
     | { readonly kind: OtherKind; readonly subjectId: string }
@@ -82,7 +84,8 @@ const LEASE = `claimed AS (
             WHERE o.id IN (SELECT id FROM taken) AND ${WITHOUT_WAITING_FOR_DISK}
         RETURNING o.id, o.kind, o.subject_id, o.account_id, o.deliveries - 1 AS deliveries)
          SELECT c.id, c.kind, c.subject_id AS "subjectId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
-                t.definition_hash AS "definitionHash", ${REQUEST_HASH} AS "requestHash"
+                t.definition_hash AS "definitionHash", ${REQUEST_HASH} AS "requestHash",
+                t.batch_id IS NOT NULL AS "isOfBatch"
            FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'`;
 
 /**
@@ -111,7 +114,7 @@ const claim: Statement = {
          taken AS (SELECT id FROM admitted UNION ALL SELECT id FROM due),
          ${LEASE}
           UNION ALL
-         SELECT NULL, NULL, NULL, account_id, NULL, NULL, NULL, NULL, NULL
+         SELECT NULL, NULL, NULL, account_id, NULL, NULL, NULL, NULL, NULL, NULL
            FROM chosen WHERE account_id NOT IN (SELECT account_id FROM ready_accounts)
           ORDER BY id`,
 };
