@@ -56,7 +56,7 @@ describe('a start that meets a closed run of an open task', () => {
   /** Delivers a start to a Temporal that has a closed run. @param onRestart runs when another run is requested. */
   async function deliver(item: OutboxItem, onRestart: () => Promise<void>): Promise<readonly (string | undefined)[]> {
     const asked: (string | undefined)[] = [];
-    const startTask = async (_task: unknown, earlierRunId?: string): Promise<StartResult> => {
+    const startTask = async (_task: unknown, _priority: unknown, earlierRunId?: string): Promise<StartResult> => {
       asked.push(earlierRunId);
       if (earlierRunId === undefined) return { kind: 'closed', runId: 'run-1' };
       await onRestart();
