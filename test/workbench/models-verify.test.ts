@@ -15,7 +15,7 @@ import type { Answers, Recorded, Recorder } from '../providers/http/recorder.ts'
 import { builtProgram } from '../support/built-program.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
+import { ENCRYPTION_KEY, runAdminInHost } from '../commands/admin-command.ts';
 
 const SECRET = 'the-secret-of-acme';
 const KEY = { UPSTREAM_ACME_KEY: SECRET };

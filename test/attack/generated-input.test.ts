@@ -13,11 +13,11 @@ import type { Route } from '../../src/http/app/route.ts';
 import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
 import type { RpcFailure } from '@darkroom/api/mcp/json-rpc';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { edgeNumber, edgeText, edgeValue } from './edge-values.ts';
-import { requestOf, send } from './route-requests.ts';
-import type { Parts, World } from './route-requests.ts';
-import { serveApp } from './serve.ts';
-import type { ServedAccount } from './serve.ts';
+import { edgeNumber, edgeText, edgeValue } from '../http/edge-values.ts';
+import { requestOf, send } from '../http/route-requests.ts';
+import type { Parts, World } from '../http/route-requests.ts';
+import { serveApp } from '../http/serve.ts';
+import type { ServedAccount } from '../http/serve.ts';
 
 /** For each route; each run breaks another part in another way. */
 const RUNS = 25;
