@@ -239,6 +239,14 @@ CREATE TABLE callback_attempts (
 );
 CREATE INDEX callback_attempts_by_account ON callback_attempts USING btree (account_id, started_at DESC, task_id DESC);
 
+CREATE TABLE counted_backlog (
+  is_only boolean DEFAULT true NOT NULL,
+  counted_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  backlog jsonb,
+  CONSTRAINT counted_backlog_pkey PRIMARY KEY (is_only),
+  CONSTRAINT counted_backlog_is_only_check CHECK (is_only)
+);
+
 CREATE TABLE dashboard_sessions (
   secret_sha256 bytea NOT NULL,
   key_id text NOT NULL,

@@ -4,19 +4,18 @@
  * the figures are needed most.
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import { respondsInTime, cached, inTime } from '../telemetry/dependency-checks.ts';
 import type { Backlog, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
-import { readOpenTextHolds } from '../text/money/open-holds.ts';
 import { listStates } from '../upstreams/states.ts';
 import type { Foundation } from './foundation.ts';
+import { readSharedBacklog } from './shared-backlog.ts';
 
 /**
  * A statement of ours that takes longer is ended by the server: the figures are not worth slowing down the database.
  */
-const STATEMENT_TIMEOUT_MS = 2_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
 /** How long the state is reused, in milliseconds, so that two scrapers and another reader share one read. */
 const STATE_FRESH_MS = 5_000;
 /** How long a check of the object store is reused, in milliseconds: each writes, reads and deletes an object. */
@@ -74,11 +73,8 @@ const bound: Statement = {
 /** One after the other on one connection: requests need the other connections. */
 async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): Promise<StoredState> {
   await transaction.query(bound);
-  const open = await readOpenTasks(transaction);
-  const ready = await readOutboxBacklog(transaction);
+  const { tasks: open, outbox, callbacks, text } = await readSharedBacklog(transaction);
   const starts = await unclaimed.read(transaction);
-  const callbacks = await readCallbackBacklog(transaction);
-  const text = await readOpenTextHolds(transaction);
   const upstreams = await listStates(transaction);
 
   const none = { count: 0, oldestSeconds: 0 };
@@ -93,7 +89,7 @@ async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): P
       },
       text,
     },
-    outbox: withStarts(ready, starts),
+    outbox: withStarts(new Map(outbox), starts),
     callbacks,
     upstreams,
   };

@@ -1,6 +1,7 @@
 /** What is read for a scrape, on a real database with a long history: the values, and the cost. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { createServiceChecks } from '../../src/processes/service-checks.ts';
@@ -155,6 +156,59 @@ describe('the values that are read at a scrape', () => {
     await checks.state();
 
     assert.equal(transactions, 1);
+  });
+
+  it('are counted by one process for all: the others read what it counted', async () => {
+    const { database: own, url, close } = await createTestDatabase();
+    const counted: number[] = [];
+    const scrape = async (process: number): Promise<number | undefined> => {
+      const noting: Database = {
+        ...own,
+        transaction: (work) =>
+          own.transaction((transaction) =>
+            work({
+              query(statement, values) {
+                if (statement.name === 'select_open_tasks_by_status') counted.push(process);
+                return transaction.query(statement, values);
+              },
+            }),
+          ),
+      };
+      const checks = createServiceChecks({ database: noting, store: fineStore, logger: silentLogger() }, () =>
+        Promise.resolve(),
+      );
+      return (await checks.state()).stored?.tasks.queued.count;
+    };
+    const age = (interval: string) =>
+      own.query({ name: 'age', text: 'UPDATE counted_backlog SET counted_at = now() + $1::interval' }, [interval]);
+
+    assert.equal(await scrape(0), 0);
+    assert.deepEqual(await Promise.all([scrape(1), scrape(2)]), [0, 0]);
+    assert.deepEqual(counted.splice(0), [0]);
+    // Counted a while ago, or before the clock was set back.
+    for (const interval of ['-5 seconds', '1 hour']) {
+      await age(interval);
+      await scrape(3);
+      await scrape(4);
+      assert.deepEqual(counted.splice(0), [3], interval);
+    }
+
+    // Another process has begun to count, and stalls.
+    const stalled = new pg.Client({ connectionString: url });
+    await stalled.connect();
+    for (const [interval, counts] of [
+      ['-30 seconds', []],
+      ['-61 seconds', [5]],
+    ] as const) {
+      await age(interval);
+      await stalled.query('BEGIN');
+      await stalled.query('SELECT 1 FROM counted_backlog FOR UPDATE');
+      assert.equal(await scrape(5), 0);
+      await stalled.query('ROLLBACK');
+      assert.deepEqual(counted.splice(0), counts, interval);
+    }
+    await stalled.end();
+    await close();
   });
 
   it('report unreachable dependencies, and never fail', async () => {
