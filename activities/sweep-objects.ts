@@ -12,9 +12,9 @@ import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '
 import { assertAnswers, ownsStore } from '../src/objects/stores/store-owner.ts';
 import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
 import type { StoreOperation } from '../src/objects/stores/store-unavailable-error.ts';
-import type { Activities, SweepInput } from '../workflows/contracts.ts';
+import type { Activities, SweepInput, SweepPart } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
-import { untilWorkerStops } from './heartbeat.ts';
+import { currentAttempt, untilWorkerStops } from './heartbeat.ts';
 
 /**
  * The time between the deletion of an object's record and that of its bytes, in milliseconds: a task that was being
@@ -31,8 +31,18 @@ const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
  * a missing row counts as a full bucket.
  */
 const IDLE_BUCKET_MS = 60 * 60_000;
-/** Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts). */
-const PREFIXES = ['outputs/', 'files/'];
+/**
+ * Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts), which together are all of them:
+ * ids end with a digit of Crockford's base 32. Each is swept as a whole, in this order.
+ */
+const PREFIXES = ['outputs/', 'files/'].flatMap((directory) =>
+  [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'].map((character) => directory + character),
+);
+/**
+ * An activity begins no other prefix after this time, of the 50 minutes that an attempt has
+ * (workflows/activity-options.ts).
+ */
+const UNNAMED_MS = 20 * 60_000;
 const BATCH = 200;
 /**
  * A pass over deleted objects stops after this time; the next one continues where it stopped. With one more deletion
@@ -49,13 +59,16 @@ const MAX_UNREADABLE = 100;
 const AT_ONCE = 8;
 
 export function createSweepObjects(context: ActivityContext): Activities['sweepObjects'] {
-  return ({ target }: SweepInput) =>
+  return ({ target, after }: SweepInput) =>
     untilWorkerStops(context, async (signal) => {
       const tools = passTools(context, signal);
-      const sweep = target === 'deleted' ? sweepDeleted : sweepUnnamed;
-      const deleted = await sweep(context, tools, signal);
+      const result =
+        target === 'deleted'
+          ? { deleted: await sweepDeleted(context, tools, signal) }
+          : await sweepUnnamed(context, tools, signal, after);
+      const { deleted } = result;
       if (deleted > 0) context.logger.info({ target, deleted }, 'objects swept');
-      return { deleted };
+      return result;
     });
 }
 
@@ -90,19 +103,51 @@ async function sweepDeleted(context: ActivityContext, tools: PassTools, signal: 
   return deleted;
 }
 
-/** Deletes what failed attempts left behind. */
-async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: AbortSignal): Promise<number> {
+/**
+ * Deletes what failed attempts left behind, prefix by prefix. The last prefix that was swept is attached to the
+ * heartbeats, for the next attempt to continue.
+ */
+async function sweepUnnamed(
+  context: ActivityContext,
+  tools: PassTools,
+  signal: AbortSignal,
+  after: string | undefined,
+): Promise<SweepPart> {
   const { store } = context;
-  const { database, isolate } = tools;
   const before = (await context.clock.read()) - UNNAMED_AFTER_MS;
-  if (!(await ownsStore(store, await readInstallationId(database)))) {
+  if (!(await ownsStore(store, await readInstallationId(tools.database)))) {
     context.logger.warn({}, 'store belongs to another installation; not deleting its unreferenced objects');
-    return 0;
+    return { deleted: 0 };
   }
+  const attempt = currentAttempt(context);
+  let swept = sweptBefore(attempt.earlierDetails) ?? after;
+  const endAt = performance.now() + UNNAMED_MS;
+  let deleted = 0;
+  for (const prefix of PREFIXES.slice(swept === undefined ? 0 : PREFIXES.indexOf(swept) + 1)) {
+    if (performance.now() >= endAt) return { deleted, ...(swept === undefined ? {} : { next: swept }) };
+    deleted += await sweepPrefix(context, tools, { prefix, before, signal });
+    swept = prefix;
+    attempt.heartbeat({ swept });
+  }
+  return { deleted };
+}
+
+/** @returns the last prefix that an earlier attempt swept, if there was one. */
+function sweptBefore(details: unknown): string | undefined {
+  if (typeof details !== 'object' || details === null || !('swept' in details)) return undefined;
+  return typeof details.swept === 'string' ? details.swept : undefined;
+}
+
+/** @param sweep.before milliseconds since 1970: younger objects may belong to an attempt. @returns how many it deleted. */
+async function sweepPrefix(
+  context: ActivityContext,
+  tools: PassTools,
+  { prefix, before, signal }: { readonly prefix: string; readonly before: number; readonly signal: AbortSignal },
+): Promise<number> {
   let deleted = 0;
   let keys: string[] = [];
   const sweep = async (): Promise<void> => {
-    const unnamed = await listUnnamedKeys(database, keys);
+    const unnamed = await listUnnamedKeys(tools.database, keys);
     keys = [];
     const { done } = await deleteEach(context, tools, unnamed, { keyOf: (key) => key });
     deleted += done.length;
@@ -111,15 +156,13 @@ async function sweepUnnamed(context: ActivityContext, tools: PassTools, signal: 
   const onUnreadable = (key: string, error: Error): void => {
     if (unreadable.size < MAX_UNREADABLE) unreadable.set(key, error);
   };
-  for (const prefix of PREFIXES) {
-    for await (const { key, modifiedAt } of store.list(prefix, { onUnreadable })) {
-      signal.throwIfAborted();
-      if (modifiedAt.getTime() > before || !isOurKey(key)) continue;
-      keys.push(key);
-      if (keys.length === BATCH) await sweep();
-    }
+  for await (const { key, modifiedAt } of context.store.list(prefix, { onUnreadable })) {
+    signal.throwIfAborted();
+    if (modifiedAt.getTime() > before || !isOurKey(key)) continue;
+    keys.push(key);
+    if (keys.length === BATCH) await sweep();
   }
-  await isolate({
+  await tools.isolate({
     kind: 'object',
     items: [...unreadable],
     idOf: ([key]) => key,

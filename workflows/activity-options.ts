@@ -259,8 +259,8 @@ export function expireOptions(): ActivityOptions {
 }
 
 /**
- * Options of one sweep, which ends within the interval of its Schedule. Listing a large store takes minutes; the next
- * sweep continues where an interrupted one stopped.
+ * Options of one activity of a sweep. Listing a large store takes long: the next activity, or the next attempt,
+ * continues where one stopped, and the Schedule skips the sweeps that are due meanwhile.
  */
 export function sweepOptions(input: SweepInput): ActivityOptions {
   return {

@@ -192,11 +192,19 @@ export interface ExpireResult {
 /** The target of a sweep: the bytes of deleted objects, or objects that nothing names. */
 export interface SweepInput {
   readonly target: 'deleted' | 'unnamed';
+  /** Where an earlier activity of this sweep stopped, for it to be continued. */
+  readonly after?: string;
 }
 
 /** How many objects a sweep deleted. */
 export interface SweepResult {
   readonly deleted: number;
+}
+
+/** The result of one activity of a sweep. */
+export interface SweepPart extends SweepResult {
+  /** Where it stopped before the end, because its time was over. */
+  readonly next?: string;
 }
 
 /** The results of one pass of `maintain`; a part that failed in every round is absent. */
@@ -245,6 +253,6 @@ export interface Activities {
   reconcileTasks(input?: ReconcileInput): Promise<ReconcileResult>;
   promoteOutput(input: PromoteOutputInput): Promise<PromotionResult>;
   expireOutputs(): Promise<ExpireResult>;
-  sweepObjects(input: SweepInput): Promise<SweepResult>;
+  sweepObjects(input: SweepInput): Promise<SweepPart>;
   meterStorage(): Promise<MeterResult>;
 }

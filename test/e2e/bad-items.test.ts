@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import type { FailingKind } from '../../src/domain/failing-kind.ts';
-import { newTaskId } from '../../src/domain/ids.ts';
+import { newId, newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
@@ -49,6 +49,10 @@ describe('a pass', () => {
   const hanging = new Set<string>();
   /** Whether the store accepts nothing more. */
   let isFull = false;
+  /** The prefixes that were listed. */
+  const listed: string[] = [];
+  /** The prefix whose next listing fails. */
+  let unlistable = '';
 
   before(async () => {
     app = await serveWithClock();
@@ -63,6 +67,15 @@ describe('a pass', () => {
               return bad.has(key)
                 ? Promise.reject(new StoreUnavailableError('delete', { cause: new Error('access denied') }))
                 : target.delete(key);
+            };
+          }
+          if (name === 'list') {
+            return (...args: Parameters<typeof target.list>) => {
+              const [prefix] = args;
+              listed.push(prefix);
+              if (prefix !== unlistable) return target.list(...args);
+              unlistable = '';
+              throw new StoreUnavailableError('list', { cause: new Error('gone away') });
             };
           }
           if (isFull && (name === 'check' || name === 'put')) {
@@ -171,6 +184,28 @@ describe('a pass', () => {
 
     assert.deepEqual(await Promise.all(left.map(isStored)), [false, true, false]);
     assert.deepEqual(await failing('object'), ['outputs/BB/']);
+  });
+
+  it('of the sweep of unreferenced objects is continued by the next attempt', async () => {
+    const left = ['outputs/0A', 'files/0A', 'files/ZA'].map(
+      (directory) => `${directory}/${directory.startsWith('files') ? newId('file') : newTaskId()}-generated-left`,
+    );
+    const root = served.http.config.store.storeUrl.replace('file://', '');
+    const aDayAgo = new Date(Date.now() - 2 * DAY_MS);
+    for (const key of left) {
+      await served.store.put(key, randomBytes(10), { mimeType: 'image/png' });
+      await utimes(path.join(root, key), aDayAgo, aDayAgo);
+    }
+    listed.length = 0;
+    unlistable = 'files/1';
+
+    // Of those that the last attempt deleted.
+    assert.deepEqual(await maintenance.run<SweepResult>('sweepObjects', { target: 'unnamed' }), { deleted: 1 });
+
+    assert.deepEqual(await Promise.all(left.map(isStored)), [false, false, false]);
+    const again = listed.lastIndexOf('files/1');
+    assert.deepEqual(listed.slice(again - 2, again), ['files/0', 'files/1']);
+    assert.deepEqual([listed.length, new Set(listed).size], [65, 64]);
   });
 
   it('of the repair continues after a task whose repair throws', async () => {

@@ -61,6 +61,21 @@ describe('the passes', () => {
     });
   }
 
+  it('of unreferenced objects goes on where an activity stopped', async () => {
+    const inputs: unknown[] = [];
+    const script = {
+      sweepObjects: (input: unknown) => {
+        inputs.push(input);
+        return Promise.resolve({ deleted: 4, ...(inputs.length < 3 ? { next: `outputs/${inputs.length}` } : {}) });
+      },
+    };
+    const sweep = await lab.startOther('sweepObjects', script, { target: 'unnamed' });
+
+    assert.deepEqual(await sweep.result(), { deleted: 12 });
+    const target = 'unnamed';
+    assert.deepEqual(inputs, [{ target }, { target, after: 'outputs/1' }, { target, after: 'outputs/2' }]);
+  });
+
   it('give up after some attempts: the next pass makes up for it', async () => {
     let attempts = 0;
     const script = {

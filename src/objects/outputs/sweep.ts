@@ -87,14 +87,9 @@ export function isOurKey(key: string): boolean {
 
 const selectUnnamed: Statement = {
   name: 'select_unnamed_objects',
-  text: `WITH produced AS MATERIALIZED (
-           SELECT f ->> 'key' AS object_key
-             FROM tasks t JOIN generations g ON g.task_id = t.id, jsonb_array_elements(g.files) f
-            WHERE t.completed_at IS NULL)
-         SELECT g.object_key AS key FROM unnest($1::text[]) AS g (object_key)
+  text: `SELECT g.object_key AS key FROM unnest($1::text[]) AS g (object_key)
           WHERE NOT EXISTS (SELECT 1 FROM outputs o WHERE o.object_key = g.object_key AND o.bytes_deleted_at IS NULL)
             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.object_key = g.object_key AND f.bytes_deleted_at IS NULL)
-            AND NOT EXISTS (SELECT 1 FROM produced p WHERE p.object_key = g.object_key)
             AND NOT EXISTS (SELECT 1 FROM tasks t
                              WHERE t.id = substring(g.object_key FROM 'tk-svc-[0-9A-HJKMNP-TV-Z]{26}')
                                AND t.completed_at IS NULL)
@@ -102,8 +97,8 @@ const selectUnnamed: Statement = {
 };
 
 /**
- * Those of the keys that no output, no upload and no open task names. An attempt's key contains its task's id, and no
- * record names it until the task is settled.
+ * Those of the keys that no output, no upload and no open task names. An attempt's key contains its task's id, by which
+ * its files are known to be in use before a record names them, and until the task is settled.
  */
 export async function listUnnamedKeys(database: Queryable, keys: readonly string[]): Promise<readonly string[]> {
   const rows = await database.query<{ key: string }>(selectUnnamed, [keys]);
