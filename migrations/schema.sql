@@ -18,6 +18,15 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION public.refuse_other_wallet()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION 'the wallet of account % cannot change', OLD.account_id;
+END
+$function$;
+
 CREATE TABLE accounts (
   id text NOT NULL,
   name text NOT NULL,
@@ -29,14 +38,18 @@ CREATE TABLE accounts (
   text_requests_per_minute integer DEFAULT 600 NOT NULL,
   text_tokens_per_minute integer DEFAULT 1000000 NOT NULL,
   suspension_reason text,
+  organisation_id text,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_creates_per_minute_check CHECK ((creates_per_minute > 0)),
+  CONSTRAINT accounts_organisation_id_check CHECK ((organisation_id <> id)),
   CONSTRAINT accounts_reads_per_minute_check CHECK ((reads_per_minute > 0)),
   CONSTRAINT accounts_status_check CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
   CONSTRAINT accounts_storage_cap_bytes_check CHECK ((storage_cap_bytes >= 0)),
   CONSTRAINT accounts_text_requests_per_minute_check CHECK ((text_requests_per_minute > 0)),
-  CONSTRAINT accounts_text_tokens_per_minute_check CHECK ((text_tokens_per_minute > 0))
+  CONSTRAINT accounts_text_tokens_per_minute_check CHECK ((text_tokens_per_minute > 0)),
+  CONSTRAINT accounts_organisation_id_fkey FOREIGN KEY (organisation_id) REFERENCES accounts(id)
 );
+CREATE INDEX accounts_of_organisation ON accounts USING btree (organisation_id) WHERE (organisation_id IS NOT NULL);
 
 CREATE TABLE account_counters (
   account_id text NOT NULL,
@@ -52,6 +65,7 @@ CREATE TABLE account_counters (
   tasks_total bigint DEFAULT 0 NOT NULL,
   text_streams integer DEFAULT 0 NOT NULL,
   text_streams_cap integer DEFAULT 100 NOT NULL,
+  wallet_id text,
   CONSTRAINT account_counters_pkey PRIMARY KEY (account_id),
   CONSTRAINT account_counters_available_micro_usd_check CHECK ((available_micro_usd >= 0)),
   CONSTRAINT account_counters_held_micro_usd_check CHECK ((held_micro_usd >= 0)),
@@ -63,9 +77,13 @@ CREATE TABLE account_counters (
   CONSTRAINT account_counters_tasks_total_check CHECK ((tasks_total >= 0)),
   CONSTRAINT account_counters_text_streams_cap_check CHECK ((text_streams_cap >= 0)),
   CONSTRAINT account_counters_text_streams_check CHECK ((text_streams >= 0)),
-  CONSTRAINT account_counters_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  CONSTRAINT account_counters_wallet_id_check CHECK (((wallet_id IS NULL) OR ((wallet_id <> account_id) AND (available_micro_usd = 0) AND (held_micro_usd = 0)))),
+  CONSTRAINT account_counters_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT account_counters_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES account_counters(account_id)
 ) WITH (fillfactor = 50);
 CREATE INDEX account_counters_launchable ON account_counters USING btree (account_id) WHERE is_launchable;
+CREATE INDEX account_counters_of_wallet ON account_counters USING btree (wallet_id) WHERE (wallet_id IS NOT NULL);
+CREATE TRIGGER account_counters_fixed_wallet AFTER UPDATE OF wallet_id ON account_counters FOR EACH ROW WHEN ((old.wallet_id IS DISTINCT FROM new.wallet_id)) EXECUTE FUNCTION refuse_other_wallet();
 
 CREATE TABLE api_keys (
   id text NOT NULL,
@@ -313,11 +331,13 @@ CREATE TABLE ledger_entries (
   model text,
   available_after_micro_usd bigint NOT NULL,
   held_after_micro_usd bigint NOT NULL,
+  wallet_id text,
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (id),
   CONSTRAINT ledger_entries_kind_reference_key UNIQUE (kind, reference),
   CONSTRAINT ledger_entries_kind_check CHECK ((kind = ANY (ARRAY['topup'::text, 'adjustment'::text, 'hold'::text, 'capture'::text, 'release'::text])))
 );
 CREATE INDEX ledger_entries_by_account ON ledger_entries USING btree (account_id, id);
+CREATE INDEX ledger_entries_by_shared_wallet ON ledger_entries USING btree (wallet_id, id) WHERE (wallet_id IS NOT NULL);
 CREATE INDEX ledger_entries_usage ON ledger_entries USING btree (account_id, created_at) INCLUDE (amount_micro_usd, key_id, model) WHERE (kind = 'capture'::text);
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
 

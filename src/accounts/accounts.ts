@@ -5,14 +5,21 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { requireOrganisation } from './organisations.ts';
+import { IS_WALLET } from './wallet.ts';
 
 export interface Account {
   readonly id: string;
+  /** The account with which its organisation began: itself, unless it was created in the organisation of another. */
+  readonly organisationId: string;
+  /** The account whose counters have its money: itself, or that of its organisation. It never changes. */
+  readonly walletId: string;
   readonly name: string;
   readonly status: 'active' | 'suspended';
   /** In its operator's words, and for operators only; null while it is not suspended, or if no reason was given. */
   readonly suspensionReason: string | null;
   readonly createdAt: Date;
+  /** Of its wallet, as is what is held: all that the accounts of the wallet hold. */
   readonly availableMicroUsd: bigint;
   readonly heldMicroUsd: bigint;
   readonly queued: number;
@@ -71,20 +78,27 @@ export class AccountNotFoundError extends DarkroomError {
 const insertAccount: Statement = {
   name: 'insert_account',
   text: `INSERT INTO accounts (id, name, creates_per_minute, reads_per_minute, storage_cap_bytes,
-                               text_requests_per_minute, text_tokens_per_minute)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+                               text_requests_per_minute, text_tokens_per_minute, organisation_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 const insertCounters: Statement = {
   name: 'insert_account_counters',
-  text: 'INSERT INTO account_counters (account_id, running_cap, queue_cap, text_streams_cap) VALUES ($1, $2, $3, $4)',
+  text: `INSERT INTO account_counters (account_id, running_cap, queue_cap, text_streams_cap, wallet_id)
+         VALUES ($1, $2, $3, $4, $5)`,
 };
-
-/** Creates an account with a balance of zero. Takes a transaction: both rows or none. */
+/**
+ * Creates an account with a balance of zero, in an organisation of its own. Takes a transaction: both rows or none.
+ *
+ * @param organisationId the organisation that it belongs to, and whose wallet it shares.
+ * @throws {UnknownOrganisationError} @throws {OrganisationFullError}
+ */
 export async function createAccount(
   transaction: Queryable,
   name: string,
   limits: Partial<AccountLimits> = {},
+  organisationId?: string,
 ): Promise<string> {
+  if (organisationId !== undefined) await requireOrganisation(transaction, organisationId);
   const id = newId('acc');
   const all = { ...DEFAULT_LIMITS, ...limits };
   await transaction.query(insertAccount, [
@@ -95,21 +109,32 @@ export async function createAccount(
     all.storageCapBytes,
     all.textRequestsPerMinute,
     all.textTokensPerMinute,
+    organisationId ?? null,
   ]);
-  await transaction.query(insertCounters, [id, all.runningCap, all.queueCap, all.textStreamsCap]);
+  await transaction.query(insertCounters, [
+    id,
+    all.runningCap,
+    all.queueCap,
+    all.textStreamsCap,
+    organisationId ?? null,
+  ]);
   return id;
 }
 
 interface AccountRow extends Omit<Account, 'limits'>, AccountLimits {}
 
 const ACCOUNT_COLUMNS = `a.id, a.name, a.status, a.suspension_reason AS "suspensionReason",
-                a.created_at AS "createdAt", c.available_micro_usd AS "availableMicroUsd",
-                c.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.text_streams AS "textStreams",
+                coalesce(a.organisation_id, a.id) AS "organisationId", w.account_id AS "walletId",
+                a.created_at AS "createdAt", w.available_micro_usd AS "availableMicroUsd",
+                w.held_micro_usd AS "heldMicroUsd", c.queued, c.running, c.text_streams AS "textStreams",
                 c.persistent_bytes::float8 AS "persistentBytes",
                 c.queue_cap AS "queueCap", c.running_cap AS "runningCap", a.creates_per_minute AS "createsPerMinute",
                 a.reads_per_minute AS "readsPerMinute", a.storage_cap_bytes::float8 AS "storageCapBytes",
                 a.text_requests_per_minute AS "textRequestsPerMinute",
                 a.text_tokens_per_minute AS "textTokensPerMinute", c.text_streams_cap AS "textStreamsCap"`;
+
+const ACCOUNTS = `accounts a JOIN account_counters c ON c.account_id = a.id
+                JOIN account_counters w ON ${IS_WALLET}`;
 
 function accountOf(row: AccountRow): Account {
   const { runningCap, queueCap, createsPerMinute, readsPerMinute, storageCapBytes, ...others } = row;
@@ -129,7 +154,7 @@ function accountOf(row: AccountRow): Account {
 
 const selectAccounts: Statement = {
   name: 'select_accounts',
-  text: `SELECT ${ACCOUNT_COLUMNS} FROM accounts a JOIN account_counters c ON c.account_id = a.id
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM ${ACCOUNTS}
           WHERE $1::text IS NULL OR a.id = $1
           ORDER BY a.created_at, a.id`,
 };
@@ -142,7 +167,7 @@ export async function listAccounts(database: Queryable, accountId?: string): Pro
 
 const selectAccountPage: Statement = {
   name: 'select_account_page',
-  text: `SELECT ${ACCOUNT_COLUMNS} FROM accounts a JOIN account_counters c ON c.account_id = a.id
+  text: `SELECT ${ACCOUNT_COLUMNS} FROM ${ACCOUNTS}
           WHERE ($2::text IS NULL OR (a.created_at, a.id) > (SELECT p.created_at, p.id FROM accounts p WHERE p.id = $2))
             AND ($3::text IS NULL OR a.id = $3 OR strpos(lower(a.name), lower($3)) > 0)
           ORDER BY a.created_at, a.id LIMIT $1`,

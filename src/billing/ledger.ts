@@ -1,33 +1,58 @@
 /**
  * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/create/accept.ts), their
- * settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the account's counters
+ * settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the wallet
  * and an append-only entry that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
+ *
+ * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0051). No caller
+ * names it: the statements read it from the account's row, where it never changes. They lock the account's row before
+ * its wallet.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { formatUsd } from '../domain/money.ts';
 
+/**
+ * The largest available balance: a million million USD, far more than any wallet has, and far below the database's
+ * integer limit.
+ */
+const MAX_AVAILABLE_MICRO_USD = 10n ** 18n;
+
+/** There would be more than can be booked. */
+export class BalanceTooLargeError extends DarkroomError {
+  override readonly name = 'BalanceTooLargeError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'usd';
+  override readonly keyword = 'maximum';
+
+  constructor() {
+    super('an account cannot have more than 1000000000000 USD; nothing was booked');
+  }
+}
+
 /** Counters and entry together, or nothing. An entry records what was available and held after it. */
 const payIn: Statement = {
   name: 'pay_in',
   text: `WITH counters AS (
-           UPDATE account_counters SET available_micro_usd = available_micro_usd + $3::bigint
-            WHERE account_id = $1 AND available_micro_usd + $3::bigint >= 0
-        RETURNING account_id, available_micro_usd, held_micro_usd),
+           UPDATE account_counters w SET available_micro_usd = w.available_micro_usd + $3::bigint
+             FROM account_counters a
+            WHERE a.account_id = $1 AND w.account_id = coalesce(a.wallet_id, a.account_id)
+              AND w.available_micro_usd + $3::bigint >= 0
+        RETURNING a.account_id, a.wallet_id, w.available_micro_usd, w.held_micro_usd),
          entry AS (
-           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
-                                       held_after_micro_usd)
-           SELECT account_id, $2, $4, $3::bigint, available_micro_usd, held_micro_usd FROM counters)
+           INSERT INTO ledger_entries (account_id, wallet_id, kind, reference, amount_micro_usd,
+                                       available_after_micro_usd, held_after_micro_usd)
+           SELECT account_id, wallet_id, $2, $4, $3::bigint, available_micro_usd, held_micro_usd FROM counters)
          SELECT available_micro_usd FROM counters`,
 };
 
 /**
- * Adds money to an account.
+ * Adds money to the wallet of an account.
  *
  * @param reference names this top-up for ever; the same one again is rejected.
  * @returns the available balance after it, in micro-USD.
  * @throws {UniqueViolationError} the reference was used before. @throws {AccountNotFoundError}
+ * @throws {BalanceTooLargeError} the transaction must not commit.
  */
 export async function topUp(
   transaction: Queryable,
@@ -42,7 +67,12 @@ export async function topUp(
     reference,
   ]);
   if (row === undefined) throw new AccountNotFoundError(accountId);
-  return row.available_micro_usd;
+  return bookable(row.available_micro_usd);
+}
+
+function bookable(availableMicroUsd: bigint): bigint {
+  if (availableMicroUsd > MAX_AVAILABLE_MICRO_USD) throw new BalanceTooLargeError();
+  return availableMicroUsd;
 }
 
 /** The available balance does not cover the worst case (spec §1.6). */
@@ -81,12 +111,12 @@ export class AdjustmentTooLargeError extends DarkroomError {
 }
 
 /**
- * Corrects an account's balance by an operator's decision, up or down.
+ * Corrects the balance of an account's wallet by an operator's decision, up or down.
  *
  * @param amountMicroUsd signed. @param reference names this correction for ever.
  * @returns the available balance after it.
  * @throws {UniqueViolationError} the reference was used before. @throws {AdjustmentTooLargeError}
- * @throws {AccountNotFoundError}
+ * @throws {AccountNotFoundError} @throws {BalanceTooLargeError} the transaction must not commit.
  */
 export async function adjust(
   transaction: Queryable,
@@ -102,7 +132,7 @@ export async function adjust(
     reference,
   ]);
   if (row === undefined) throw new AdjustmentTooLargeError();
-  return row.available_micro_usd;
+  return bookable(row.available_micro_usd);
 }
 
 /** What one settlement moves. `capturedMicroUsd` is at most `heldMicroUsd`; the rest is released. */
@@ -117,20 +147,29 @@ export interface Settlement {
   readonly occupied: 'queued' | 'running';
 }
 
-/** One statement: counters and entries together, or nothing. */
+/** One statement: slots, money and entries together, or nothing. `paid` locks the wallet, if it is not the same row. */
 const settleHold: Statement = {
   name: 'settle_hold',
-  text: `WITH counters AS (
+  text: `WITH account AS (
            UPDATE account_counters
-              SET held_micro_usd = held_micro_usd - $4::bigint,
-                  available_micro_usd = available_micro_usd + ($4::bigint - $5::bigint),
+              SET held_micro_usd = held_micro_usd - CASE WHEN wallet_id IS NULL THEN $4::bigint ELSE 0 END,
+                  available_micro_usd = available_micro_usd
+                                        + CASE WHEN wallet_id IS NULL THEN $4::bigint - $5::bigint ELSE 0 END,
                   queued = queued - CASE WHEN $6 = 'queued' THEN 1 ELSE 0 END,
                   running = running - CASE WHEN $6 = 'running' THEN 1 ELSE 0 END
             WHERE account_id = $1
-        RETURNING account_id, available_micro_usd, held_micro_usd)
-         INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+        RETURNING account_id, wallet_id, available_micro_usd, held_micro_usd),
+         paid AS (
+           UPDATE account_counters w
+              SET held_micro_usd = w.held_micro_usd - $4::bigint,
+                  available_micro_usd = w.available_micro_usd + ($4::bigint - $5::bigint)
+             FROM account a WHERE w.account_id = a.wallet_id
+        RETURNING a.account_id, a.wallet_id, w.available_micro_usd, w.held_micro_usd),
+         counters AS (
+           SELECT * FROM account WHERE wallet_id IS NULL UNION ALL SELECT * FROM paid)
+         INSERT INTO ledger_entries (account_id, wallet_id, kind, reference, amount_micro_usd, key_id, model,
                                      available_after_micro_usd, held_after_micro_usd)
-         SELECT c.account_id, e.kind, $2, e.amount, $3, $7, c.available_micro_usd - e.behind, c.held_micro_usd + e.behind
+         SELECT c.account_id, c.wallet_id, e.kind, $2, e.amount, $3, $7, c.available_micro_usd - e.behind, c.held_micro_usd + e.behind
            FROM counters c,
                 (VALUES (1, 'capture', $5::bigint, $4::bigint - $5::bigint), (2, 'release', $4::bigint - $5::bigint, 0))
                   AS e (place, kind, amount, behind)

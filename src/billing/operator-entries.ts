@@ -8,12 +8,6 @@ import { newId } from '../domain/ids.ts';
 import { adjust, topUp } from './ledger.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
-/**
- * The largest available balance: a million million USD, far more than any account has, and far below the database's
- * integer limit.
- */
-const MAX_AVAILABLE_MICRO_USD = 10n ** 18n;
-
 /** An entry of this kind has this reference already; nothing was booked. */
 export class ReferenceUsedError extends DarkroomError {
   override readonly name = 'ReferenceUsedError';
@@ -26,20 +20,9 @@ export class ReferenceUsedError extends DarkroomError {
   }
 }
 
-/** The account would have more than can be booked. */
-export class BalanceTooLargeError extends DarkroomError {
-  override readonly name = 'BalanceTooLargeError';
-  override readonly kind = 'invalid_request';
-  override readonly param = 'usd';
-  override readonly keyword = 'maximum';
-
-  constructor() {
-    super('an account cannot have more than 1000000000000 USD; nothing was booked');
-  }
-}
-
 /** An entry that an operator makes in the ledger. */
 export interface OperatorEntry {
+  /** The account whose wallet it moves. */
   readonly accountId: string;
   /** Above zero for a top-up; signed and not zero for an adjustment. At most 10^18 either way. */
   readonly amountMicroUsd: bigint;
@@ -82,7 +65,6 @@ async function record(
   try {
     return await database.transaction(async (transaction) => {
       const availableMicroUsd = await move(transaction, accountId, amountMicroUsd, reference);
-      if (availableMicroUsd > MAX_AVAILABLE_MICRO_USD) throw new BalanceTooLargeError();
       return { reference, availableMicroUsd };
     });
   } catch (error) {

@@ -7,6 +7,7 @@
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { inOrder } from '../database/failing-items.ts';
 import type { Isolation } from '../database/failing-items.ts';
+import { IS_WALLET, lockAccountAndWallet } from '../accounts/wallet.ts';
 
 const BYTES_PER_GB = 1_000_000_000n;
 const MS_PER_DAY = 86_400_000;
@@ -81,12 +82,12 @@ const selectStored: Statement = {
 };
 
 /**
- * A statement of its own, before the one that books: a balance that grew while that waited for the row would be checked
+ * A statement of its own, before the one that books: a balance that grew while that waited for a row would be checked
  * against its constraint with what was taken from the new balance, and the old one to take it from.
  */
 const lockCounters: Statement = {
   name: 'lock_counters_to_meter',
-  text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE',
+  text: lockAccountAndWallet('1'),
 };
 
 /**
@@ -97,18 +98,18 @@ const bookDay: Statement = {
   name: 'book_storage_day',
   text: `WITH metered AS (
            INSERT INTO storage_days (account_id, day, byte_seconds, due_micro_usd, paid_micro_usd)
-           SELECT account_id, $2::date, $3::numeric / 1000000, $4::bigint, least($4::bigint, available_micro_usd)
-             FROM account_counters WHERE account_id = $1
+           SELECT c.account_id, $2::date, $3::numeric / 1000000, $4::bigint, least($4::bigint, w.available_micro_usd)
+             FROM account_counters c JOIN account_counters w ON ${IS_WALLET} WHERE c.account_id = $1
            ON CONFLICT (account_id, day) DO NOTHING
            RETURNING account_id, due_micro_usd AS due, paid_micro_usd AS paid),
          paid AS (
-           UPDATE account_counters c SET available_micro_usd = c.available_micro_usd - m.paid
-             FROM metered m WHERE c.account_id = m.account_id AND m.paid > 0
-        RETURNING c.account_id, c.available_micro_usd AS available, c.held_micro_usd AS held, m.paid),
+           UPDATE account_counters w SET available_micro_usd = w.available_micro_usd - m.paid
+             FROM metered m JOIN account_counters c USING (account_id) WHERE ${IS_WALLET} AND m.paid > 0
+        RETURNING c.account_id, c.wallet_id, w.available_micro_usd AS available, w.held_micro_usd AS held, m.paid),
          entries AS (
-           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, available_after_micro_usd,
-                                       held_after_micro_usd)
-           SELECT p.account_id, e.kind, concat_ws(':', 'storage', p.account_id, $2), p.paid, p.available,
+           INSERT INTO ledger_entries (account_id, wallet_id, kind, reference, amount_micro_usd,
+                                       available_after_micro_usd, held_after_micro_usd)
+           SELECT p.account_id, p.wallet_id, e.kind, concat_ws(':', 'storage', p.account_id, $2), p.paid, p.available,
                   p.held + CASE e.kind WHEN 'hold' THEN p.paid ELSE 0 END
              FROM paid p, (VALUES (1, 'hold'), (2, 'capture')) AS e (place, kind)
             ORDER BY e.place)

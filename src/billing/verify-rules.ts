@@ -22,41 +22,67 @@ function rules(name: string, select: string): Statement {
 const AVAILABLE_CHANGE = `CASE kind WHEN 'hold' THEN -amount_micro_usd WHEN 'capture' THEN 0 ELSE amount_micro_usd END`;
 const HELD_CHANGE = `CASE kind WHEN 'hold' THEN amount_micro_usd WHEN 'capture' THEN -amount_micro_usd
                           WHEN 'release' THEN -amount_micro_usd ELSE 0 END`;
+/** SQL for the wallet of an entry, and of an account: the one that is named, or the account's own, which has its id. */
+const WALLET = 'coalesce(wallet_id, account_id)';
 
 const balances = rules(
   'balances',
-  `WITH sums AS (
-     SELECT account_id,
+  `WITH parts AS (
+     SELECT account_id, wallet_id, coalesce(sum(abs(amount_micro_usd)), 0) AS moved,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind IN ('topup', 'adjustment')), 0) AS paid_in,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'hold'), 0) AS holds,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captures,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'release'), 0) AS releases
-       FROM ledger_entries GROUP BY account_id),
-   open AS (
+       FROM ledger_entries GROUP BY account_id, wallet_id),
+   sums AS (
+     SELECT ${WALLET} AS account_id, sum(paid_in) AS paid_in, sum(holds) AS holds, sum(captures) AS captures,
+            sum(releases) AS releases
+       FROM parts GROUP BY 1),
+   held AS (
      SELECT account_id, sum(held_micro_usd) AS held
        FROM (SELECT account_id, held_micro_usd FROM tasks WHERE completed_at IS NULL
              UNION ALL
              SELECT account_id, held_micro_usd FROM text_calls WHERE settled_at IS NULL) o
-      GROUP BY account_id)
+      GROUP BY account_id),
+   open AS (
+     SELECT coalesce(c.wallet_id, c.account_id) AS account_id, sum(h.held) AS held
+       FROM held h JOIN account_counters c USING (account_id) GROUP BY 1)
    SELECT 'topups + adjustments = available + held + captured' AS rule, c.account_id AS subject,
           format('%s <> %s + %s + %s', coalesce(s.paid_in, 0), c.available_micro_usd, c.held_micro_usd,
                  coalesce(s.captures, 0)) AS detail
      FROM account_counters c LEFT JOIN sums s USING (account_id)
-    WHERE coalesce(s.paid_in, 0) <> c.available_micro_usd + c.held_micro_usd + coalesce(s.captures, 0)
+    WHERE c.wallet_id IS NULL
+      AND coalesce(s.paid_in, 0) <> c.available_micro_usd + c.held_micro_usd + coalesce(s.captures, 0)
    UNION ALL
    SELECT 'held = holds - captures - releases = what open tasks and text calls hold', c.account_id,
           format('held %s, entries %s, open tasks and text calls %s', c.held_micro_usd,
                  coalesce(s.holds - s.captures - s.releases, 0), coalesce(o.held, 0))
      FROM account_counters c LEFT JOIN sums s USING (account_id) LEFT JOIN open o USING (account_id)
-    WHERE c.held_micro_usd <> coalesce(s.holds - s.captures - s.releases, 0)
-       OR c.held_micro_usd <> coalesce(o.held, 0)
+    WHERE c.wallet_id IS NULL AND (c.held_micro_usd <> coalesce(s.holds - s.captures - s.releases, 0)
+                                   OR c.held_micro_usd <> coalesce(o.held, 0))
    UNION ALL
-   SELECT 'every entry is of an account', s.account_id, 'no account has this id'
-     FROM sums s LEFT JOIN account_counters c USING (account_id)
-    WHERE c.account_id IS NULL`,
+   SELECT DISTINCT 'every entry is of an account', p.account_id, 'no account has this id'
+     FROM parts p LEFT JOIN account_counters c USING (account_id)
+    WHERE c.account_id IS NULL
+   UNION ALL
+   -- A release that does not know wallets writes entries of 0 for tasks that cost nothing.
+   SELECT 'every entry is of the wallet of its account', p.account_id,
+          format('entries of wallet %s, and the wallet of the account is %s', coalesce(p.wallet_id, p.account_id),
+                 coalesce(c.wallet_id, c.account_id))
+     FROM parts p JOIN account_counters c USING (account_id)
+    WHERE p.moved > 0 AND p.wallet_id IS DISTINCT FROM c.wallet_id
+   UNION ALL
+   SELECT 'an account that draws on a wallet has no money beside it', account_id,
+          format('available %s, held %s', available_micro_usd, held_micro_usd)
+     FROM account_counters
+    WHERE wallet_id IS NOT NULL AND (available_micro_usd <> 0 OR held_micro_usd <> 0)
+   UNION ALL
+   SELECT 'a wallet is an account that draws on no other', c.account_id, format('its wallet is %s', c.wallet_id)
+     FROM account_counters c LEFT JOIN account_counters w ON w.account_id = c.wallet_id
+    WHERE c.wallet_id IS NOT NULL AND (w.account_id IS NULL OR w.wallet_id IS NOT NULL)`,
 );
 
-/** Entries of an account are written while its counters are locked, so that they follow one another by their ids. */
+/** Entries of a wallet are written while it is locked, so that they follow one another by their ids. */
 const succession = rules(
   'succession',
   `SELECT 'every entry follows from the one before it' AS rule, format('%s %s', kind, reference) AS subject,
@@ -66,7 +92,7 @@ const succession = rules(
                   lag(available_after_micro_usd, 1, 0::bigint) OVER succession AS available_before,
                   lag(held_after_micro_usd, 1, 0::bigint) OVER succession AS held_before
              FROM ledger_entries
-           WINDOW succession AS (PARTITION BY account_id ORDER BY id)) e
+           WINDOW succession AS (PARTITION BY ${WALLET} ORDER BY id)) e
     WHERE available_after_micro_usd <> available_before + ${AVAILABLE_CHANGE}
        OR held_after_micro_usd <> held_before + ${HELD_CHANGE}`,
 );
@@ -79,10 +105,14 @@ const lastEntries = rules(
                  c.available_micro_usd, c.held_micro_usd) AS detail
      FROM account_counters c
      LEFT JOIN LATERAL (
-          SELECT available_after_micro_usd, held_after_micro_usd FROM ledger_entries
-           WHERE account_id = c.account_id ORDER BY id DESC LIMIT 1) e ON true
-    WHERE c.available_micro_usd <> coalesce(e.available_after_micro_usd, 0)
-       OR c.held_micro_usd <> coalesce(e.held_after_micro_usd, 0)`,
+          (SELECT id, available_after_micro_usd, held_after_micro_usd FROM ledger_entries
+            WHERE account_id = c.account_id AND wallet_id IS NULL ORDER BY id DESC LIMIT 1)
+          UNION ALL
+          (SELECT id, available_after_micro_usd, held_after_micro_usd FROM ledger_entries
+            WHERE wallet_id = c.account_id ORDER BY id DESC LIMIT 1)
+           ORDER BY id DESC LIMIT 1) e ON true
+    WHERE c.wallet_id IS NULL AND (c.available_micro_usd <> coalesce(e.available_after_micro_usd, 0)
+                                   OR c.held_micro_usd <> coalesce(e.held_after_micro_usd, 0))`,
 );
 
 const entries = rules(

@@ -1,5 +1,5 @@
 /**
- * Proves the ledger over the whole database (contract §7 "Money"): counters equal the sums of their entries, every
+ * Proves the ledger over the whole database (contract §7 "Money"): wallets equal the sums of their entries, every
  * task has one hold and at most one settlement, and nothing is counted that was not booked. The rules are in
  * `verify-rules.ts`.
  */

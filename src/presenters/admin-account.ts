@@ -1,6 +1,6 @@
 /**
- * Accounts as operators send and receive them: what their owners see (account.ts), and in addition why one is
- * suspended, which is for operators alone.
+ * Accounts as operators send and receive them: what their owners see (account.ts), and in addition its organisation and
+ * wallet, and why one is suspended, which is for operators alone.
  */
 import type { Static } from 'typebox';
 import type { Limits } from '@darkroom/api/admin/admin-account';
@@ -25,6 +25,11 @@ export function limitsOf(limits: Static<typeof Limits> = {}): Partial<AccountLim
 }
 
 export function presentAdminAccount(account: Account): WireAdminAccount {
-  const { suspensionReason } = account;
-  return { ...presentAccount(account), ...(suspensionReason === null ? {} : { suspensionReason }) };
+  const { organisationId, walletId, suspensionReason } = account;
+  return {
+    ...presentAccount(account),
+    organisationId,
+    walletId,
+    ...(suspensionReason === null ? {} : { suspensionReason }),
+  };
 }

@@ -29,9 +29,11 @@ describe('an account', () => {
 
     assert.ok(createdAt instanceof Date);
     assert.deepEqual(
-      { ...account, id: undefined },
+      { ...account, id: undefined, organisationId: undefined, walletId: undefined },
       {
         id: undefined,
+        organisationId: undefined,
+        walletId: undefined,
         name: 'first',
         status: 'active',
         suspensionReason: null,

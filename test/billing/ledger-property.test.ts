@@ -129,16 +129,24 @@ interface World {
   readonly prefix: string;
 }
 
-/** A rich account, a poor one with few slots, and a key of the rich one with a low spending limit. */
+/**
+ * A rich account, a poor one with few slots, a key of the rich one with a low spending limit, and a project that shares
+ * the wallet of the rich one, with such a key of its own.
+ */
 async function newCallers(room: TaskRoom): Promise<readonly Caller[]> {
   const rich = await room.newCaller({ microUsd: 40n * PRICE, runningCap: 5, queueCap: 30 });
   const poor = await room.newCaller({ microUsd: 3n * PRICE, runningCap: 1, queueCap: 2 });
-  const key = await createKey(room.database, rich.accountId, {
+  const project = await room.newCaller({ sharesWalletOf: rich, runningCap: 3, queueCap: 10 });
+  return [rich, poor, await withCap(room, rich), project, await withCap(room, project)];
+}
+
+async function withCap(room: TaskRoom, caller: Caller): Promise<Caller> {
+  const key = await createKey(room.database, caller.accountId, {
     name: 'capped',
     scopes: SCOPES,
     spendCaps: { dayMicroUsd: 2n * PRICE, totalMicroUsd: 4n * PRICE },
   });
-  return [rich, poor, { ...rich, keyId: key.id, spendCapIds: [key.id] }];
+  return { ...caller, keyId: key.id, spendCapIds: [key.id] };
 }
 
 async function perform({ room, callers, tasks, prefix }: World, does: Step): Promise<void> {

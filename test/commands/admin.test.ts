@@ -172,6 +172,24 @@ describe('admin accounts', { concurrency: 2 }, () => {
     await rm(directory, { recursive: true, force: true });
   });
 
+  it('creates an account in the organisation of another, whose wallet it shares', async () => {
+    const first = await newAccount('--usd', '4');
+
+    const made = await run('accounts', 'create', '--name', 'project', '--organisation-id', first, '--json');
+
+    assert.doesNotMatch(made.stderr, /top-up/);
+    const { account, organisation, wallet, available } = JSON.parse(made.stdout) as Printed;
+    assert.notEqual(account, first);
+    assert.deepEqual([organisation, wallet, available], [first, first, '4']);
+    const added = await ask('accounts', 'top-up', String(account), '--usd', '1');
+    assert.equal(added['available'], '5');
+    assert.equal((await ask('accounts', 'show', first))['available'], '5');
+    for (const organisationId of ['acc_none', String(account)]) {
+      const asked = ['accounts', 'create', '--name', 'x', '--organisation-id', organisationId];
+      await assertRejected(new RegExp(`--organisation-id: no organisation ${organisationId};`), ...asked);
+    }
+  });
+
   it('adds and corrects money, each reference once', async () => {
     const account = await newAccount();
     const reference = `invoice-${account}`;
@@ -217,7 +235,9 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal(code, 0);
     assert.match(
       stdout,
-      new RegExp(`^account +${account}\nname +studio\nstatus +active\nsuspensionReason +-\navailable +1\n`),
+      new RegExp(
+        `^account +${account}\nname +studio\norganisation +${account}\nwallet +${account}\nstatus +active\nsuspensionReason +-\navailable +1\n`,
+      ),
     );
     assert.match(stderr, /^using the database postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ \(DATABASE_URL\)\n$/);
     assert.doesNotMatch(stderr, /only-for-tests/);

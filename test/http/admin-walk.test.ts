@@ -53,7 +53,9 @@ const newUpstream = async (): Promise<string> => {
 /** By `operationId`; routes not listed here take nothing, or an account's id. */
 const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminListAccounts: async () => ({ query: 'size=1&search=t' }),
-  adminCreateAccount: async () => ({ body: { name: 'studio', usd: '25', limits: { runningTasks: 3 } } }),
+  adminCreateAccount: async () => ({
+    body: { name: 'studio', usd: '25', limits: { runningTasks: 3 }, organisationId: account.id },
+  }),
   adminUpdateAccount: async () => ({ ...ofAccount, body: { name: 'renamed', limits: { queuedTasks: 5_000 } } }),
   adminSuspendAccount: async () => ({ ...ofAccount, body: { reason: 'a test' } }),
   adminTopUp: async () => ({ ...ofAccount, body: { usd: '10', reference: newId('topup') } }),

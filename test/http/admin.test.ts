@@ -19,6 +19,8 @@ interface Account {
   readonly name: string;
   readonly status: string;
   readonly suspensionReason?: string;
+  readonly organisationId: string;
+  readonly walletId: string;
   readonly available: string;
   readonly held: string;
   readonly limits: Readonly<Record<string, number>>;
@@ -193,6 +195,33 @@ describe('accounts', () => {
     const { webhookKey, ...read } = rich;
     assert.ok(webhookKey !== undefined);
     assert.deepEqual((await admin.ask('GET', `/admin/accounts/${rich.accountId}`)).body.data, read);
+  });
+
+  it('share the wallet of the organisation that they are created in', async () => {
+    const first = await newAccount({ usd: '3' });
+    const project = await newAccount({ usd: '2', organisationId: first.accountId });
+
+    const read = async (accountId: string): Promise<Account> =>
+      (await admin.ask<Account>('GET', `/admin/accounts/${accountId}`)).body.data;
+    const [own, shared] = [await read(first.accountId), await read(project.accountId)];
+    assert.deepEqual(
+      [own, shared].map(({ organisationId, walletId, available }) => [organisationId, walletId, available]),
+      Array.from({ length: 2 }, () => [first.accountId, first.accountId, '5']),
+    );
+    const { key } = await newKey(project.accountId);
+    const { body: seen } = await clientOf(key).send('GET', '/v1/account');
+    const { accountId, available } = seen.data as unknown as Account;
+    assert.deepEqual([accountId, available], [project.accountId, '5']);
+    assert.ok(!('walletId' in seen.data), 'the owner of an account is shown no ids of others');
+  });
+
+  it('are not created in an organisation that does not exist, or with an id of another form', async () => {
+    const project = await newAccount({ organisationId: (await newAccount()).accountId });
+    for (const organisationId of ['acc_none', project.accountId, '', 'a b', 'x'.repeat(65), 7, null, [], {}]) {
+      const { status, body: answer } = await admin.ask('POST', '/admin/accounts', { name: 'studio', organisationId });
+      assert.equal(status, 400, JSON.stringify(organisationId));
+      assert.match(String(answer.message), /organisation/);
+    }
   });
 
   it('have a signing secret from the beginning, which the create returns', async () => {

@@ -4,18 +4,12 @@
  * transaction is still open.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
-import type { TestContext } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
-import { packageModule } from '../../src/config/package-root.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
@@ -24,6 +18,7 @@ import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { openAccountWork } from './account-work.ts';
 import type { AccountWork } from './account-work.ts';
+import { freeze } from './freeze.ts';
 import { HeldGateway } from '../processes/held-gateway.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
@@ -44,41 +39,6 @@ after(async () => {
   await room.close();
 });
 
-interface Frozen {
-  /** Whether its transaction is still open at the statement where it was stopped. */
-  isOpen(): Promise<boolean>;
-  /** Kills the process; the server then rolls its transaction back. */
-  end(): Promise<void>;
-}
-
-/** Stops a process before it sends this statement. */
-async function freeze(t: TestContext, statement: string, ...args: readonly string[]): Promise<Frozen> {
-  const script = packageModule('test/tasks/freezing-process.ts');
-  const child = spawn(process.execPath, [script, room.url, statement, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  const end = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await exited;
-  };
-  t.after(end);
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  const stateOf = async (): Promise<string | undefined> =>
-    / ([A-Z]) /.exec((await readFile(`/proc/${child.pid}/stat`, 'utf8')).replace(/^.*\)/, ''))?.[1];
-  await waitFor('the process is stopped', async () => (await stateOf()) === 'T');
-  return {
-    async isOpen() {
-      const rows = await room.rows<{ state: string }>(
-        'SELECT state FROM pg_stat_activity WHERE pid = $1',
-        Number(line),
-      );
-      return rows[0]?.state === 'idle in transaction';
-    },
-    end,
-  };
-}
-
 for (const step of ['a create under a spend cap', 'a settlement'] as const) {
   describe(`a process that is stopped inside ${step}`, () => {
     it('does not block other accounts from creating, launching, settling and cancelling', async (t) => {
@@ -92,8 +52,8 @@ for (const step of ['a create under a spend cap', 'a settlement'] as const) {
       await claimOutbox(room.database, 1_000);
       const waiting = await work.create(owner, MANY);
       const frozen = await (step === 'a settlement'
-        ? freeze(t, 'commit', owner.accountId, key.id, settled)
-        : freeze(t, 'charge_spend_caps', owner.accountId, key.id));
+        ? freeze(room, t, 'commit', owner.accountId, key.id, settled)
+        : freeze(room, t, 'charge_spend_caps', owner.accountId, key.id));
 
       // All requests that the account itself may send meanwhile.
       const blocked = [

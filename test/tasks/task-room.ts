@@ -54,6 +54,8 @@ export interface TaskRoom {
     runningCap?: number;
     queueCap?: number;
     textStreamsCap?: number;
+    /** The account in whose organisation it is created, and whose wallet it shares. */
+    sharesWalletOf?: Caller;
   }): Promise<Caller>;
   account(caller: Caller): Promise<Account>;
   /** Rows of a statement that only tests need. */
@@ -121,9 +123,16 @@ export async function openTaskRoom(
     installationId,
     statements,
     forgetStatements: () => statements.splice(0),
-    newCaller: ({ microUsd = 1_000_000_000n, runningCap = 100, queueCap = 1_000, textStreamsCap = 100 } = {}) =>
+    newCaller: ({
+      sharesWalletOf,
+      microUsd = sharesWalletOf === undefined ? 1_000_000_000n : 0n,
+      runningCap = 100,
+      queueCap = 1_000,
+      textStreamsCap = 100,
+    } = {}) =>
       database.transaction(async (transaction) => {
-        const accountId = await createAccount(transaction, 'test', { runningCap, queueCap, textStreamsCap });
+        const limits = { runningCap, queueCap, textStreamsCap };
+        const accountId = await createAccount(transaction, 'test', limits, sharesWalletOf?.accountId);
         if (microUsd > 0n) await topUp(transaction, accountId, microUsd, newId('topup'));
         const key = await createKey(transaction, accountId, { name: 'test', scopes: SCOPES });
         return {

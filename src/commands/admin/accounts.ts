@@ -35,19 +35,20 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
   limitOptions(group.command('create').description('create an account and its signing secret for callbacks'))
     .requiredOption('--name <name>', 'name of the account')
     .option('--usd <amount>', 'starting balance, decimal USD')
+    .option('--organisation-id <account>', 'first account of the organisation whose wallet it shares, for good')
     .action(
-      onInstallation(async ({ database, environment }, { name, usd, ...limits }) => {
+      onInstallation(async ({ database, environment }, { name, usd, organisationId, ...limits }) => {
         const amountMicroUsd = usd === undefined ? 0n : readAmount('usd', usd);
         const known = readName(name);
         const webhookKeys = createWebhookKeys(...loadEncryptionKeys(environment));
-        const { id, printed } = await database.transaction(async (transaction) => {
-          const id = await createAccount(transaction, known, limitsOf(limits));
+        const { account, printed } = await database.transaction(async (transaction) => {
+          const id = await createAccount(transaction, known, limitsOf(limits), organisationId);
           if (amountMicroUsd > 0n) await topUp(transaction, id, amountMicroUsd, newId('topup'));
           const { secret, whsec } = await createFirstSigningSecret(transaction, webhookKeys, id);
-          const account = presentAccount(await readAccount(transaction, id));
-          return { id, printed: { ...account, webhookSecret: secret, whsec } };
+          const account = await readAccount(transaction, id);
+          return { account, printed: { ...presentAccount(account), webhookSecret: secret, whsec } };
         });
-        if (amountMicroUsd === 0n) process.stderr.write(emptyHint(id, adminCommandOf(environment)));
+        if (account.availableMicroUsd === 0n) process.stderr.write(emptyHint(account.id, adminCommandOf(environment)));
         return printed;
       }),
     );

@@ -14,6 +14,8 @@ export function presentAccount(account: Account): Record<string, unknown> {
   return {
     account: account.id,
     name: account.name,
+    organisation: account.organisationId,
+    wallet: account.walletId,
     status: account.status,
     suspensionReason: account.suspensionReason,
     available: formatUsd(account.availableMicroUsd),

@@ -86,18 +86,24 @@ export function adminAccountRoutes(http: HttpContext): readonly Route[] {
       body: {
         kind: 'json',
         schema: CreateAccountSchema,
-        examples: { studio: { summary: 'With an initial balance', value: { name: 'studio', usd: '25' } } },
+        examples: {
+          studio: { summary: 'With an initial balance', value: { name: 'studio', usd: '25' } },
+          project: {
+            summary: 'In the organisation of another account',
+            value: { name: 'studio, tests', organisationId: 'acc_0Pv9XkZ2mQ' },
+          },
+        },
       },
       response: { kind: 'data', schema: CreatedAccountSchema },
-      async handle({ ctx, body: { name, usd, limits } }) {
+      async handle({ ctx, body: { name, usd, limits, organisationId } }) {
         const amountMicroUsd = usd === undefined ? 0n : (parseUsd(usd) ?? 0n);
         const { account, webhookKey } = await database.transaction(async (transaction) => {
-          const accountId = await createAccount(transaction, name, limitsOf(limits));
+          const accountId = await createAccount(transaction, name, limitsOf(limits), organisationId);
           if (amountMicroUsd > 0n) await topUp(transaction, accountId, amountMicroUsd, newId('topup'));
           const key = await createFirstSigningSecret(transaction, webhookKeys, accountId);
           return { account: await readAccount(transaction, accountId), webhookKey: key };
         });
-        logChange(http, ctx, 'create account', { accountId: account.id, usd });
+        logChange(http, ctx, 'create account', { accountId: account.id, organisationId, usd });
         return { ...presentAdminAccount(account), webhookKey };
       },
     }),

@@ -1,11 +1,12 @@
 /**
  * Accepts many tasks of one account in one transaction, each by itself: those that the balance, the queue and the caps
- * of the key can take, one after another as if they had come alone. With the account's counters locked, what fits is
- * known before anything is written.
+ * of the key can take, one after another as if they had come alone. With the account's counters and its wallet locked,
+ * what fits is known before anything is written.
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { SpendCapError, chargeSpendCaps, readSpendCaps } from '../../billing/spend-caps.ts';
 import type { CapPeriod } from '../../billing/spend-caps.ts';
+import { lockAccountAndWallet } from '../../accounts/wallet.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -69,9 +70,8 @@ interface Room {
 
 const lockAccount: Statement = {
   name: 'lock_account_for_tasks',
-  text: `SELECT available_micro_usd AS available, queue_cap AS "queueCap",
-                queue_cap + running_cap - queued - running AS tasks
-           FROM account_counters WHERE account_id = $1 FOR NO KEY UPDATE`,
+  text: lockAccountAndWallet(`w.available_micro_usd AS available, c.queue_cap AS "queueCap",
+                              c.queue_cap + c.running_cap - c.queued - c.running AS tasks`),
 };
 
 /** What else the transaction that accepts does. Any error of it leaves nothing accepted. */

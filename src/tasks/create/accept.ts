@@ -6,6 +6,7 @@
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { chargeSpendCaps } from '../../billing/spend-caps.ts';
+import { IS_WALLET } from '../../accounts/wallet.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { UniqueViolationError } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -96,6 +97,17 @@ export async function findReplay(
   return row.id;
 }
 
+/** SQL over `c`, the account's counters, and `t`, the new tasks together. */
+const HAS_ROOM = `t.tasks > 0 AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap`;
+const TAKE_SLOTS = `(running, queued) = (
+                    SELECT c.running + a.admitted, c.queued + t.tasks - a.admitted
+                      FROM (SELECT CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
+                                        THEN least(t.tasks, greatest(c.running_cap - c.running, 0))
+                                        ELSE 0 END AS admitted) a),
+                  tasks_total = c.tasks_total + t.tasks`;
+/** Of the row as it is then: what was admitted found nothing waiting, so the rest of it is all that waits. */
+const ADMITTED = 'greatest(t.tasks - c.queued, 0) AS admitted';
+
 /**
  * Looks up the keys and accepts what is new. A task of an account with a free slot and nothing waiting is admitted to
  * it at once and claimed for the process that accepts it, which spares the launcher a statement that locks the same
@@ -103,6 +115,9 @@ export async function findReplay(
  * read before the account's row is locked: a replay must wait neither for its account nor for a settlement of its
  * task, which takes these two locks in the opposite order. LATERAL with a limit keeps it on the index, whatever the
  * planner assumes about the table's size.
+ *
+ * `own` takes slots and money from the account's row. Where its wallet is another row (docs/decisions/0051), `sharer`
+ * locks the account, `wallet` then takes the money, and only then `slots` the slots: all of it or nothing.
  */
 const acceptTasks: Statement = {
   name: 'accept_tasks',
@@ -128,22 +143,31 @@ const acceptTasks: Statement = {
             WHERE NOT EXISTS (SELECT 1 FROM used u WHERE u.idempotency_key = w.idempotency_key)),
          total AS (
            SELECT count(*)::integer AS tasks, sum(held_micro_usd)::bigint AS micro_usd FROM fresh),
-         hold AS (
+         own AS (
            UPDATE account_counters c
               SET available_micro_usd = c.available_micro_usd - t.micro_usd,
                   held_micro_usd = c.held_micro_usd + t.micro_usd,
-                  (running, queued) = (
-                    SELECT c.running + a.admitted, c.queued + t.tasks - a.admitted
-                      FROM (SELECT CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
-                                        THEN least(t.tasks, greatest(c.running_cap - c.running, 0))
-                                        ELSE 0 END AS admitted) a),
-                  tasks_total = c.tasks_total + t.tasks
+                  ${TAKE_SLOTS}
              FROM total t
-            WHERE c.account_id = $1 AND t.tasks > 0 AND c.available_micro_usd >= t.micro_usd
-              AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap
-        RETURNING c.account_id, c.available_micro_usd, c.held_micro_usd,
-                  -- What was admitted found nothing waiting, so the rest of it is all that waits.
-                  greatest(t.tasks - c.queued, 0) AS admitted),
+            WHERE c.account_id = $1 AND c.wallet_id IS NULL AND c.available_micro_usd >= t.micro_usd AND ${HAS_ROOM}
+        RETURNING c.account_id, c.wallet_id, c.available_micro_usd, c.held_micro_usd, ${ADMITTED}),
+         sharer AS (
+           SELECT c.wallet_id FROM account_counters c, total t
+            WHERE c.account_id = $1 AND c.wallet_id IS NOT NULL AND ${HAS_ROOM}
+              FOR NO KEY UPDATE OF c),
+         wallet AS (
+           UPDATE account_counters w
+              SET available_micro_usd = w.available_micro_usd - t.micro_usd,
+                  held_micro_usd = w.held_micro_usd + t.micro_usd
+             FROM sharer s, total t
+            WHERE w.account_id = s.wallet_id AND w.available_micro_usd >= t.micro_usd
+        RETURNING w.account_id AS wallet_id, w.available_micro_usd, w.held_micro_usd),
+         slots AS (
+           UPDATE account_counters c SET ${TAKE_SLOTS}
+             FROM wallet w, total t WHERE c.account_id = $1
+        RETURNING c.account_id, w.wallet_id, w.available_micro_usd, w.held_micro_usd, ${ADMITTED}),
+         hold AS (
+           SELECT * FROM own UNION ALL SELECT * FROM slots),
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,
@@ -155,9 +179,9 @@ const acceptTasks: Statement = {
              FROM hold h, fresh f
         RETURNING id, created_at),
          entry AS (
-           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+           INSERT INTO ledger_entries (account_id, wallet_id, kind, reference, amount_micro_usd, key_id, model,
                                        available_after_micro_usd, held_after_micro_usd)
-           SELECT h.account_id, 'hold', f.id, f.held_micro_usd, f.key_id, f.model,
+           SELECT h.account_id, h.wallet_id, 'hold', f.id, f.held_micro_usd, f.key_id, f.model,
                   h.available_micro_usd + f.held_behind, h.held_micro_usd - f.held_behind
              FROM hold h, fresh f ORDER BY f.place),
          pair AS (
@@ -192,8 +216,9 @@ const acceptTasks: Statement = {
 
 const selectCounters: Statement = {
   name: 'select_counters_for_refusal',
-  text: `SELECT available_micro_usd, queue_cap, queued + running >= queue_cap + running_cap AS is_full
-           FROM account_counters WHERE account_id = $1`,
+  text: `SELECT w.available_micro_usd, c.queue_cap, c.queued + c.running >= c.queue_cap + c.running_cap AS is_full
+           FROM account_counters c JOIN account_counters w ON ${IS_WALLET}
+          WHERE c.account_id = $1`,
 };
 
 /** The result of accepting: a new task, or the one that the same key created a moment before. */

@@ -1,11 +1,12 @@
 /**
  * Holds that cannot be taken together: too little money for all, more calls than the account may have in progress, or
- * keys with spend caps. With the account's counters locked, each is checked in the order in which it came, and those
- * that fit are held in one statement, in one transaction.
+ * keys with spend caps. With the account's counters and its wallet locked, each is checked in the order in which it
+ * came, and those that fit are held in one statement, in one transaction.
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { SpendCapError, chargeSpendCaps, readSpendCaps } from '../../billing/spend-caps.ts';
 import type { CapPeriod } from '../../billing/spend-caps.ts';
+import { IS_WALLET, lockAccountAndWallet } from '../../accounts/wallet.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { moveTextMoney } from './move.ts';
@@ -43,8 +44,8 @@ interface Room {
 
 const lockAccount: Statement = {
   name: 'lock_account_for_text_calls',
-  text: `SELECT available_micro_usd AS available, text_streams AS streams, text_streams_cap AS "streamsCap"
-           FROM account_counters WHERE account_id = $1 FOR NO KEY UPDATE`,
+  text: lockAccountAndWallet(`w.available_micro_usd AS available, c.text_streams AS streams,
+                              c.text_streams_cap AS "streamsCap"`),
 };
 
 /**
@@ -74,7 +75,8 @@ export async function holdOneByOne(
 
 const selectAvailable: Statement = {
   name: 'select_available_for_text_call',
-  text: `SELECT available_micro_usd AS available FROM account_counters WHERE account_id = $1`,
+  text: `SELECT w.available_micro_usd AS available
+           FROM account_counters c JOIN account_counters w ON ${IS_WALLET} WHERE c.account_id = $1`,
 };
 
 /**

@@ -3,7 +3,7 @@
  * of the account and an entry for each move, all together or not at all (contract §7 "Money"). Old holds are released
  * before the new ones are checked, so that a call that has ended never blocks the next.
  *
- * Locks in the order call, account, spend caps; no transaction locks a call's row while it has the account's.
+ * Locks in the order call, account, wallet, spend caps; no transaction locks a call's row while it has the account's.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
@@ -49,11 +49,17 @@ const moveStatement: Statement = {
                   coalesce(sum(released), 0)::bigint AS released
              FROM settled),
          account AS (
-           SELECT f.calls, c.available_micro_usd AS available_before, c.held_micro_usd AS held_before,
-                  c.available_micro_usd + f.released AS available, c.held_micro_usd - f.held AS held,
+           SELECT f.calls, f.released, f.held AS freed, c.wallet_id, c.available_micro_usd, c.held_micro_usd,
                   c.text_streams - f.calls AS streams, c.text_streams_cap AS streams_cap
              FROM account_counters c, freed f
             WHERE c.account_id = $1 FOR NO KEY UPDATE OF c),
+         shared AS (
+           SELECT w.available_micro_usd, w.held_micro_usd
+             FROM account a JOIN account_counters w ON w.account_id = a.wallet_id FOR NO KEY UPDATE OF w),
+         wallet AS (
+           SELECT available_micro_usd, held_micro_usd FROM account WHERE wallet_id IS NULL
+           UNION ALL
+           SELECT * FROM shared),
          wanted AS (
            SELECT * FROM unnest($9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::integer[],
                                 $15::boolean[], $16::jsonb[]) WITH ORDINALITY
@@ -61,17 +67,27 @@ const moveStatement: Statement = {
          total AS (
            SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held FROM wanted),
          decision AS (
-           SELECT a.*, l.is_leased,
-                  l.is_leased AND t.calls > 0 AND a.available >= t.held AND a.streams + t.calls <= a.streams_cap AS fits,
+           SELECT a.calls, a.wallet_id, a.streams, w.available_micro_usd AS available_before,
+                  w.held_micro_usd AS held_before, w.available_micro_usd + a.released AS available,
+                  w.held_micro_usd - a.freed AS held, l.is_leased,
+                  l.is_leased AND t.calls > 0 AND w.available_micro_usd + a.released >= t.held
+                    AND a.streams + t.calls <= a.streams_cap AS fits,
                   t.calls AS wanted_calls, t.held AS wanted_held
-             FROM account a, total t,
+             FROM account a, wallet w, total t,
                   (SELECT EXISTS (SELECT FROM text_processes WHERE id = $17 AND leased_until > now()) AS is_leased) l),
+         outcome AS (
+           SELECT d.*, d.available - CASE WHEN d.fits THEN d.wanted_held ELSE 0 END AS available_after,
+                  d.held + CASE WHEN d.fits THEN d.wanted_held ELSE 0 END AS held_after
+             FROM decision d),
          counted AS (
            UPDATE account_counters c
-              SET available_micro_usd = d.available - CASE WHEN d.fits THEN d.wanted_held ELSE 0 END,
-                  held_micro_usd = d.held + CASE WHEN d.fits THEN d.wanted_held ELSE 0 END,
+              SET available_micro_usd = CASE WHEN d.wallet_id IS NULL THEN d.available_after ELSE 0 END,
+                  held_micro_usd = CASE WHEN d.wallet_id IS NULL THEN d.held_after ELSE 0 END,
                   text_streams = d.streams + CASE WHEN d.fits THEN d.wanted_calls ELSE 0 END
-             FROM decision d WHERE c.account_id = $1 AND (d.calls > 0 OR d.fits)),
+             FROM outcome d WHERE c.account_id = $1 AND (d.calls > 0 OR d.fits)),
+         paid AS (
+           UPDATE account_counters w SET available_micro_usd = d.available_after, held_micro_usd = d.held_after
+             FROM outcome d WHERE w.account_id = d.wallet_id AND (d.calls > 0 OR d.fits)),
          held AS (
            INSERT INTO text_calls (id, account_id, key_id, model, held_micro_usd, floor_micro_usd, input_tokens,
                                    is_stored, spend_cap_ids, process_id)
@@ -89,9 +105,9 @@ const moveStatement: Statement = {
            SELECT 2, w.place, w.id, 'hold', w.held, -w.held, w.held, w.key_id, w.model
              FROM wanted w, decision d WHERE d.fits),
          entries AS (
-           INSERT INTO ledger_entries (account_id, kind, reference, amount_micro_usd, key_id, model,
+           INSERT INTO ledger_entries (account_id, wallet_id, kind, reference, amount_micro_usd, key_id, model,
                                        available_after_micro_usd, held_after_micro_usd)
-           SELECT $1, m.kind, m.id, m.amount, m.key_id, m.model,
+           SELECT $1, d.wallet_id, m.kind, m.id, m.amount, m.key_id, m.model,
                   d.available_before + sum(m.available) OVER succession, d.held_before + sum(m.held) OVER succession
              FROM moves m, decision d
            WINDOW succession AS (ORDER BY m.part, m.place, m.id, m.kind ROWS UNBOUNDED PRECEDING)
@@ -99,7 +115,7 @@ const moveStatement: Statement = {
          uncapped AS (
            INSERT INTO spend_periods AS p (cap_id, period, spent_micro_usd)
            SELECT u.cap_id, e.period, sum(s.released)
-             FROM account a, settled s
+             FROM decision d, settled s
             CROSS JOIN LATERAL unnest(s.spend_cap_ids) AS u (cap_id)
             CROSS JOIN LATERAL (VALUES (to_char(s.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')), ('total')) AS e (period)
             GROUP BY u.cap_id, e.period

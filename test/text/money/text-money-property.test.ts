@@ -122,23 +122,31 @@ interface World {
   readonly tasks: TaskId[];
 }
 
-/** A rich account, a poor one with few slots, and a key of the rich one with a low spending limit. */
+/**
+ * A rich account, a poor one with few slots, a key of the rich one with a low spending limit, and a project that shares
+ * the wallet of the rich one, with such a key of its own.
+ */
 async function openWorld(room: TaskRoom): Promise<World> {
   const rich = await room.newCaller({ microUsd: 40n * PRICE, runningCap: 5, queueCap: 30, textStreamsCap: 20 });
   const poor = await room.newCaller({ microUsd: 3n * PRICE, runningCap: 1, queueCap: 2, textStreamsCap: 3 });
-  const key = await createKey(room.database, rich.accountId, {
-    name: 'capped',
-    scopes: SCOPES,
-    spendCaps: { dayMicroUsd: 2n * PRICE, totalMicroUsd: 4n * PRICE },
-  });
+  const project = await room.newCaller({ sharesWalletOf: rich, runningCap: 3, queueCap: 10, textStreamsCap: 6 });
   return {
     room,
-    callers: [rich, poor, { ...rich, keyId: key.id, spendCapIds: [key.id] }],
+    callers: [rich, poor, await withCap(room, rich), project, await withCap(room, project)],
     processes: await Promise.all([openTextProcess(room), openTextProcess(room), openTextProcess(room)]),
     dead: new Set(),
     made: [],
     tasks: [],
   };
+}
+
+async function withCap(room: TaskRoom, caller: Caller): Promise<Caller> {
+  const key = await createKey(room.database, caller.accountId, {
+    name: 'capped',
+    scopes: SCOPES,
+    spendCaps: { dayMicroUsd: 2n * PRICE, totalMicroUsd: 4n * PRICE },
+  });
+  return { ...caller, keyId: key.id, spendCapIds: [key.id] };
 }
 
 async function perform(world: World, does: Step): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Accounts as operators send and receive them: what their owners see (account.ts), and in addition why one is
- * suspended, which is for operators alone.
+ * Accounts as operators send and receive them: what their owners see (account.ts), and in addition its organisation and
+ * wallet, and why one is suspended, which is for operators alone.
  */
 import { ONE_LINE } from '../tasks/key.ts';
 import { Type } from 'typebox';
@@ -87,7 +87,16 @@ export const Limits = Type.Object(
 export const CreateAccountSchema = Type.Object(
   {
     name: Name,
-    usd: Type.Optional(usdInput('The initial balance, in decimal USD.')),
+    usd: Type.Optional(usdInput('The initial balance, in decimal USD. It is added to the wallet of the account.')),
+    organisationId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: '^[A-Za-z0-9_-]+$',
+        description:
+          'The organisation whose wallet the account shares, for good: the id of its first account. Omitted: the account gets an organisation and a wallet of its own.',
+      }),
+    ),
     limits: Type.Optional(Limits),
   },
   { additionalProperties: false },
@@ -115,6 +124,13 @@ export const SuspendAccountSchema = Type.Object(
 export const AdminAccountSchema = Type.Object(
   {
     ...AccountSchema.properties,
+    organisationId: Type.String({
+      description: 'The id of the first account of its organisation: its own, unless it was created in another one.',
+    }),
+    walletId: Type.String({
+      description:
+        'The id of the account that has the money: its own, unless it shares the wallet of its organisation. `balance`, `held` and `available` are those of the wallet.',
+    }),
     suspensionReason: Type.Optional(
       Type.String({
         description: 'The reason for the suspension, if an operator gave one. It is not visible to the owner.',

@@ -1,0 +1,68 @@
+/**
+ * A process that creates and settles tasks of several accounts, as fast as it can, until it is killed. It prints the id
+ * of each task whose create it knows to have been committed.
+ *
+ * Usage: spending-process.ts <database url> <hold in micro-USD> <account> [<account> …]
+ */
+import { randomBytes } from 'node:crypto';
+import { openDatabase } from '../../src/database/database.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { createAcceptor } from '../../src/tasks/create/accept-queue.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
+
+/** For each account, so that creates are brought together and wait for one another. */
+const LOOPS = 4;
+
+const [url = '', hold = '0', ...accountIds] = process.argv.slice(2);
+const database = openDatabase({ url, poolSize: 8 }, silentLogger());
+const acceptor = createAcceptor(
+  () => database,
+  () => false,
+);
+
+const create = async (accountId: string): Promise<TaskId | undefined> => {
+  const task = {
+    id: newTaskId(),
+    accountId,
+    keyId: 'none',
+    idempotencyKey: undefined,
+    fingerprint: { hash: randomBytes(32), version: 1 },
+    model: 'acme/images',
+    route: undefined,
+    definitionHash: 'none',
+    inputJson: '{}',
+    metadata: undefined,
+    storage: 'temp',
+    timeoutSeconds: undefined,
+    queuedSeconds: 60,
+    callbackUrl: undefined,
+    holdMicroUsd: BigInt(hold),
+    priceFactor: undefined,
+    batchId: undefined,
+    inputObjects: [],
+    spendCapIds: [],
+    waiter: undefined,
+  } as const;
+  try {
+    const { taskId } = await acceptor.accept(task);
+    process.stdout.write(`${taskId}\n`);
+    return taskId;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'InsufficientBalanceError') return undefined;
+    throw error;
+  }
+};
+
+const spend = async (accountId: string): Promise<never> => {
+  for (let turn = 0; ; turn++) {
+    const taskId = await create(accountId);
+    if (taskId === undefined) continue;
+    const captured = BigInt(turn % 3) * (BigInt(hold) / 100n);
+    const verdict = { status: 'fail', reason: 'cancelled', capturedMicroUsd: captured } as const;
+    await settleTask(database, taskId, verdict, { retentionDays: 7 });
+  }
+};
+
+await Promise.all(accountIds.flatMap((accountId) => Array.from({ length: LOOPS }, () => spend(accountId))));
