@@ -437,6 +437,15 @@ CREATE TABLE repairs (
 CREATE INDEX repairs_by_time ON repairs USING btree (at, id);
 CREATE TRIGGER repairs_append_only BEFORE UPDATE ON repairs FOR EACH ROW EXECUTE FUNCTION refuse_change();
 
+CREATE TABLE response_keys (
+  response_id text NOT NULL,
+  account_id text NOT NULL,
+  fingerprint bytea NOT NULL,
+  fingerprint_version smallint NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT response_keys_pkey PRIMARY KEY (response_id)
+);
+
 CREATE TABLE sign_in_links (
   secret_sha256 bytea NOT NULL,
   key_id text NOT NULL,

@@ -87,6 +87,14 @@ export function newTextCallId(surface: 'chat' | 'responses'): string {
   return `${surface === 'chat' ? 'chatcmpl-' : 'resp_'}${newUlid()}`;
 }
 
+/** The id of the response in the background that an Idempotency-Key names, as `taskIdForKey` has it for tasks. */
+export function responseIdForKey(installationId: string, accountId: string, idempotencyKey: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(['darkroom-response-v1', installationId, accountId, idempotencyKey]))
+    .digest();
+  return `resp_${crockford26(hash)}`;
+}
+
 /** The id of the text call that a line of a batch is: the same for the same line, for ever. */
 export function textCallIdForLine(
   surface: 'chat' | 'responses',

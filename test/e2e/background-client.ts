@@ -35,8 +35,10 @@ export class BackgroundClient {
     this.#key = key;
   }
 
-  async create(body: Readonly<Record<string, unknown>>): Promise<WireResponse> {
-    const response = await this.#send('POST', '', body);
+  /** @param key its Idempotency-Key. */
+  async create(body: Readonly<Record<string, unknown>>, key?: string): Promise<WireResponse> {
+    const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+    const response = await this.#send('POST', '', body, headers);
     assert.equal(response.status, 200);
     return (await response.json()) as WireResponse;
   }
@@ -86,8 +88,13 @@ export class BackgroundClient {
   }
 
   /** Retries at the next api until one answers. */
-  async #send(method: string, path: string, body?: Readonly<Record<string, unknown>>): Promise<Response> {
-    const headers = { Authorization: `Bearer ${this.#key}`, 'Content-Type': 'application/json' };
+  async #send(
+    method: string,
+    path: string,
+    body?: Readonly<Record<string, unknown>>,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const headers = { Authorization: `Bearer ${this.#key}`, 'Content-Type': 'application/json', ...more };
     const options = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     for (let attempt = 0; ; attempt++) {
       const url = this.#urls[attempt % this.#urls.length];

@@ -28,6 +28,11 @@ const SLOW = textDefinition({
 const QUESTION = { model: 'acme/text', input: 'What is 17 * 3?' };
 const LONG = { model: SLOW.name, input: 'Count from 1 to 400, please.', max_output_tokens: 40 };
 
+interface Answered {
+  readonly status: string;
+  readonly usage: Readonly<Record<'input_tokens' | 'output_tokens' | 'total_tokens', number>> | null;
+}
+
 describe('a text call in the background', () => {
   let served: ServedApp;
   let room: BackgroundRoom;
@@ -179,6 +184,24 @@ describe('a text call in the background', () => {
     assert.equal((await room.row(id))?.error?.status, 401);
   });
 
+  it('shows what was paid if its key is revoked while it runs', async () => {
+    const own = await served.newAccount();
+    const id = await room.accept(own, LONG);
+    const running = room.attempt(id);
+    await room.waitForHold(id);
+    await served.room.rows(
+      `UPDATE api_keys SET revoked_at = now()
+        WHERE id = (SELECT key_id FROM background_calls WHERE id = $1)`,
+      id,
+    );
+    await served.http.openResponses.check();
+    await running;
+    const { captured } = await room.settled(id);
+    const { status, usage } = (await own.client.send('GET', `/v1/responses/${id}`)).body as unknown as Answered;
+    assert.equal(status, 'failed');
+    assert.ok(captured !== null && captured > 0n && usage !== null && usage.input_tokens > 0);
+  });
+
   it('waits while the account has no room for it', async () => {
     const own = await served.newAccount({ textStreamsCap: 2 });
     const [first, second] = [await room.accept(own, LONG), await room.accept(own, LONG)];
@@ -243,6 +266,9 @@ describe('a text call in the background', () => {
     const { captured, output } = await room.settled(id);
     assert.ok(captured !== null && captured > 0n);
     assert.equal(output, 0);
+    const { usage } = (await account.client.send('GET', `/v1/responses/${id}`)).body as unknown as Answered;
+    assert.ok(usage !== null && usage.input_tokens > 0);
+    assert.deepEqual([usage.output_tokens, usage.total_tokens], [0, usage.input_tokens]);
   });
 
   it('is started again if its workflow is lost, and forgotten a day after its end', async () => {

@@ -139,16 +139,22 @@ describe('responses in the background', () => {
     }
     assert.deepEqual(await room.attempt(queued), { kind: 'ended' });
     assert.deepEqual(await room.held(queued), []);
+    assert.equal((await client.responses.retrieve(queued)).usage, null);
 
     const { id: running } = await create(LONG);
     const attempt = room.attempt(running);
     await room.waitForHold(running);
     const answers = await Promise.all([1, 2, 3].map(() => send('POST', `/${running}/cancel`)));
+    const [first = assert.fail()] = answers;
     for (const answer of answers) assert.equal(bodyOf(answer)['status'], 'cancelled', answer.text);
     await attempt;
-    assert.equal((await client.responses.retrieve(running)).status, 'cancelled');
-    const { captured, held } = await room.settled(running);
+    const cancelled = await client.responses.retrieve(running);
+    assert.equal(cancelled.status, 'cancelled');
+    const { captured, held, output } = await room.settled(running);
     assert.ok(captured !== null && captured > 0n && captured < held);
+    assert.ok(cancelled.usage !== null && cancelled.usage !== undefined && cancelled.usage.input_tokens > 0);
+    assert.equal(cancelled.usage.output_tokens, output);
+    assert.deepEqual({ ...cancelled, usage: null }, { ...bodyOf(first), output_text: '' });
 
     const { id: completed } = await create();
     await room.attempt(completed);

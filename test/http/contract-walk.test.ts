@@ -366,6 +366,19 @@ const REJECTIONS: WalkedListener['rejections'] = {
     const poor = await served.newAccount({ microUsd: 1n });
     return { body: { model: 'acme/text', input: 'hello' }, key: poor.client.key };
   },
+  'createResponse 404 NOT_FOUND': async () => {
+    const deleted = { body: backgroundBody(), headers: { 'Idempotency-Key': 'a-deleted-response' } };
+    const created = await account.client.send('POST', '/v1/responses', deleted.body, deleted.headers);
+    const { id } = created.body as unknown as { id: string };
+    await account.client.send('POST', `/v1/responses/${id}/cancel`);
+    await account.client.send('DELETE', `/v1/responses/${id}`);
+    return deleted;
+  },
+  'createResponse 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
+    const headers = { 'Idempotency-Key': 'a-response' };
+    await account.client.send('POST', '/v1/responses', backgroundBody(), headers);
+    return { body: backgroundBody({ input: 'hello again' }), headers };
+  },
   'getResponse 409 RESPONSE_IN_PROGRESS': async () => ({
     params: { responseId: await openResponse() },
     query: 'stream=true',
@@ -379,6 +392,10 @@ const REJECTIONS: WalkedListener['rejections'] = {
 /** A video that is queued. */
 function newVideo(): Promise<string> {
   return newTask(account, { model: 'acme/compatible-video', input: { prompt: 'a fox' } });
+}
+
+function backgroundBody(changes: object = {}): Readonly<Record<string, unknown>> {
+  return { model: 'acme/text', input: 'hello', background: true, ...changes };
 }
 
 /** A stored response that is never completed. */

@@ -1,6 +1,7 @@
 /**
  * kill -9 of each api, the Temporal server and an immediate stop of PostgreSQL while responses are generated in the
- * background: each has one answer, one hold and one capture, and its stream can be continued.
+ * background: each has one answer, one hold and one capture, its Idempotency-Key names it, and its stream can be
+ * continued.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -17,6 +18,7 @@ import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
 
 const PLAIN = 16;
+const MEANWHILE = 8;
 const STREAMED = 4;
 
 const selectCalls = {
@@ -69,8 +71,11 @@ describe('kill -9 while responses are generated in the background', () => {
   it('loses none, charges each once, and continues the streams', async (t) => {
     const [one, two] = darkroom.apis;
     const { database } = darkroom.testDatabase;
-    const plain = Array.from({ length: PLAIN }, async () => (await client.create(LONG_ANSWER)).id);
-    const ids = await Promise.all(plain);
+    const createKeyed = async (name: string, count: number): Promise<readonly string[]> => {
+      const creating = Array.from({ length: count }, (_, index) => client.create(LONG_ANSWER, `${name}-${index}`));
+      return (await Promise.all(creating)).map(({ id }) => id);
+    };
+    const ids = await createKeyed('before', PLAIN);
     const streaming = Array.from({ length: STREAMED }, async () => {
       const body = JSON.stringify({ ...LONG_ANSWER, stream: true });
       const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
@@ -84,7 +89,11 @@ describe('kill -9 while responses are generated in the background', () => {
     const followed = streamed.map((id) => client.follow(id));
     for (const id of [...ids, ...streamed]) await client.waitForStatus(id, 'in_progress');
 
+    // Some of these are accepted by the api that is killed, whose response is lost; the client sends them to the other.
+    const creating = createKeyed('meanwhile', MEANWHILE);
     await one?.kill();
+    const meanwhile = await creating;
+    assert.deepEqual(await createKeyed('before', PLAIN), ids);
     await one?.start();
     await services.temporal.kill();
     await services.temporal.start();
@@ -93,11 +102,13 @@ describe('kill -9 while responses are generated in the background', () => {
     await two?.kill();
     await two?.start();
 
-    for (const id of [...ids, ...streamed]) {
+    for (const id of [...ids, ...meanwhile, ...streamed]) {
       const { status, output } = await client.waitForStatus(id, 'incomplete', 'completed', 'failed');
       assert.equal(status, 'incomplete', id);
       assert.equal(output.length, 1);
     }
+    assert.deepEqual(await createKeyed('before', PLAIN), ids);
+    assert.deepEqual(await createKeyed('meanwhile', MEANWHILE), meanwhile);
     for (const [index, events] of (await Promise.all(followed)).entries()) {
       assert.deepEqual(
         events.map((event) => event.sequence_number),
@@ -110,7 +121,7 @@ describe('kill -9 while responses are generated in the background', () => {
       calls = await database.query<CallRow>(selectCalls, [account.id]);
       return calls.every(({ captured }) => captured !== null);
     });
-    assert.equal(calls.length, PLAIN + STREAMED);
+    assert.equal(calls.length, PLAIN + MEANWHILE + STREAMED);
     for (const call of calls) assert.deepEqual([call.holds, call.captures], [1, 1], call.id);
     const lost = calls.reduce((sum, call) => sum + call.lost, 0);
     t.diagnostic(`${calls.reduce((sum, call) => sum + call.attempts, 0)} attempts, ${lost} of them lost`);

@@ -6,6 +6,7 @@ import type { Context, Next } from 'koa';
 import pRetry from 'p-retry';
 import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
+import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import { INCLUDABLE } from '../../text/responses/included.ts';
 import { InputItemsSchema, ResponseSchema } from '@darkroom/api/openai/response';
@@ -106,6 +107,12 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
       description: `Compatible with OpenAI's responses. With \`stream\`, the response is a stream of server-sent events that ends with \`data: [DONE]\`. With \`background\`, the response is returned while it is queued; poll it until it has ended. With the built-in tool \`image_generation\`, the model generates images, each as a task; the key then also needs the scope \`tasks:write\`. ${STORED}`,
       access: 'text:write',
       budget: 'text',
+      headers: {
+        'Idempotency-Key':
+          '1-255 visible ASCII characters. With `background`: repeating a request with the same key and the same body returns the response of the first one. Keys do not expire. Without `background` it has no effect.',
+        'X-Stainless-Retry-Count':
+          "Sent by OpenAI's clients: above 0, the request is an automatic retry, which, with `background` and without a key, gets the response of the attempt before.",
+      },
       body: {
         kind: 'json',
         schema: ResponsesRequestSchema,
@@ -124,14 +131,18 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         ...TEXT_RESPONSE_HEADERS,
         [taskIdHeader(http)]: 'With `image_generation`, if not streamed: the ids of the tasks of the images.',
       },
-      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
+      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE', 'IDEMPOTENCY_KEY_MISMATCH', 'NOT_FOUND'],
       async handle(request) {
         const { ctx, caller, large } = request;
         const body = checkResponsesBody(request.body);
-        const model = http.catalogue.resolveText(body.model);
-        setDeprecationHeaders(ctx, model);
+        const resolve = (): TextModelDefinition => {
+          const model = http.catalogue.resolveText(body.model);
+          setDeprecationHeaders(ctx, model);
+          return model;
+        };
+        if (body.background === true) return createInBackground(http, request, resolve, body);
+        const model = resolve();
         await large?.nextTurn();
-        if (body.background === true) return createInBackground(http, request, model, body);
         const id = newTextCallId('responses');
         const isStreamed = body.stream === true;
         const images = imageTasksOf(http, ctx, isStreamed);

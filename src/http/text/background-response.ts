@@ -3,21 +3,30 @@
  * accepted, and its stream is read from the record, whichever process generates it.
  */
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import { newId, newTextCallId } from '../../domain/ids.ts';
+import type { Queryable } from '../../database/database.ts';
+import { newId, newTextCallId, responseIdForKey } from '../../domain/ids.ts';
 import { attachRetry, awaitResponse, markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
-import type { AwaitedRequest } from '../../tasks/create/awaited-responses.ts';
 import { fingerprint } from '../../tasks/record/fingerprint.ts';
+import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 import { insertBackgroundCall } from '../../text/background/call-record.ts';
-import { appendEvents } from '../../text/background/event-log.ts';
+import { appendEvents, findRecordedStream } from '../../text/background/event-log.ts';
 import { cancelCall } from '../../text/background/record-outcome.ts';
+import { isAccepted, takeKey } from '../../text/background/response-keys.ts';
+import type { KeyedRequest } from '../../text/background/response-keys.ts';
 import { requireCovered } from '../../text/money/hold-one-by-one.ts';
 import type { ResponsesBody } from '../../text/responses/decode-request.ts';
 import { responseObject } from '../../text/responses/response-object.ts';
-import { ResponseNotFoundError, isResponseId, readResponse } from '../../text/responses/stored-responses.ts';
+import {
+  ResponseNotFoundError,
+  isResponseId,
+  readResponse,
+  streamResponse,
+} from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
 import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
+import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { closedSignal } from './closed-signal.ts';
 import { setTextLimitHeaders } from './limits.ts';
@@ -27,35 +36,92 @@ import { sendFrames } from './stream.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Served = Pick<RouteRequest<never, unknown>, 'ctx' | 'caller'>;
+type CreateRequest = Pick<RouteRequest<never, unknown>, 'ctx' | 'caller' | 'large'>;
 
-/** @returns the response object; undefined where it was sent as a stream. */
+/** A request to create one. */
+interface Creation {
+  readonly model: () => TextModelDefinition;
+  readonly body: ResponsesBody;
+  readonly fingerprint: Fingerprint;
+}
+
+/** A response that is accepted, by this request or an earlier one. */
+interface Accepted {
+  readonly id: string;
+  readonly isReplay: boolean;
+}
+
+/**
+ * @param model resolves the model of the request; throws if there is none. Not called for a request that was accepted
+ *   before.
+ * @returns the response object; undefined where it was sent as a stream.
+ */
 export async function createInBackground(
   http: HttpContext,
-  request: Pick<RouteRequest<never, unknown>, 'ctx' | 'caller' | 'large'>,
-  model: TextModelDefinition,
+  request: CreateRequest,
+  model: () => TextModelDefinition,
   body: ResponsesBody,
 ): Promise<Json | undefined> {
   const { ctx, caller } = request;
+  const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
   const isStreamed = body.stream === true;
   if (isStreamed) await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
-  const waiter = newId('req');
   await request.large?.nextTurn();
-  const print = fingerprint({ 'POST /v1/responses': body });
-  const awaited = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: print };
-  const attached = isAutomaticRetry(ctx) ? await attachRetry(http.database, awaited, waiter) : undefined;
-  const id = attached ?? (await accept(http, request, { model, body, awaited, waiter }));
-  whenClosed(ctx.res, (isFinished) => {
-    const recorded = isFinished ? markReceived(http.database, id) : releaseResponse(http.database, id, waiter);
-    // If it is not recorded, a retry gets the same response again.
-    recorded.catch((error: unknown) => {
-      http.logger.warn({ err: error, call: id }, 'recording the end of a response failed');
-    });
-  });
+  const creation = { model, body, fingerprint: fingerprint({ 'POST /v1/responses': body }) };
+  // With a key, the key alone decides which requests are one.
+  const { id, isReplay } =
+    key === undefined ? await createAwaited(http, request, creation) : await createKeyed(http, request, creation, key);
+  if (isReplay) ctx.set('Idempotent-Replay', 'true');
   setTextLimitHeaders(http, ctx, caller);
   // That of an attempt before may have ended, with images.
   if (!isStreamed) return readWithImages(http, request, id);
-  await sendBackgroundStream(http, request, id, undefined);
+  await (isReplay ? sendStreamAgain(http, request, id) : sendBackgroundStream(http, request, id, undefined));
   return undefined;
+}
+
+/** Without a key: an automatic retry attaches to the response of the attempt before. */
+async function createAwaited(http: HttpContext, request: CreateRequest, creation: Creation): Promise<Accepted> {
+  const { database, logger } = http;
+  const { ctx, caller } = request;
+  const awaited = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: creation.fingerprint };
+  const waiter = newId('req');
+  const attached = isAutomaticRetry(ctx) ? await attachRetry(database, awaited, waiter) : undefined;
+  const id = attached ?? newTextCallId('responses');
+  if (attached === undefined) {
+    await accept(http, request, { ...creation, id }, async (transaction) => {
+      await awaitResponse(transaction, awaited, id, waiter);
+      return true;
+    });
+  }
+  whenClosed(ctx.res, (isFinished) => {
+    const recorded = isFinished ? markReceived(database, id) : releaseResponse(database, id, waiter);
+    // If it is not recorded, a retry gets the same response again.
+    recorded.catch((error: unknown) => {
+      logger.warn({ err: error, call: id }, 'recording the end of a response failed');
+    });
+  });
+  return { id, isReplay: false };
+}
+
+/** @throws {IdempotencyMismatchError} the key belongs to another request. */
+async function createKeyed(
+  http: HttpContext,
+  request: CreateRequest,
+  creation: Creation,
+  key: string,
+): Promise<Accepted> {
+  const { accountId } = request.caller;
+  const id = responseIdForKey(http.installationId, accountId, key);
+  const keyed: KeyedRequest = { responseId: id, accountId, fingerprint: creation.fingerprint };
+  if (await isAccepted(http.database, keyed)) return { id, isReplay: true };
+  try {
+    const isFirst = await accept(http, request, { ...creation, id }, (transaction) => takeKey(transaction, keyed));
+    return { id, isReplay: !isFirst };
+  } catch (error) {
+    // An equal request that was accepted meanwhile may be the reason.
+    if (await isAccepted(http.database, keyed)) return { id, isReplay: true };
+    throw error;
+  }
 }
 
 function readWithImages(http: HttpContext, { ctx, caller }: Served, id: string): Promise<Json> {
@@ -63,22 +129,18 @@ function readWithImages(http: HttpContext, { ctx, caller }: Served, id: string):
   return readResponse(http.database, caller.accountId, id, { complete, now: http.now() });
 }
 
+/**
+ * Checks a request, and accepts it.
+ *
+ * @param claim what else belongs to the transaction. @returns false: an equal request was accepted before.
+ */
 async function accept(
   http: HttpContext,
-  { ctx, caller, large }: Pick<RouteRequest<never, unknown>, 'ctx' | 'caller' | 'large'>,
-  {
-    model,
-    body,
-    awaited,
-    waiter,
-  }: {
-    readonly model: TextModelDefinition;
-    readonly body: ResponsesBody;
-    readonly awaited: AwaitedRequest;
-    readonly waiter: string;
-  },
-): Promise<string> {
-  const id = newTextCallId('responses');
+  { ctx, caller, large }: CreateRequest,
+  { id, model: resolve, body }: Creation & Pick<Accepted, 'id'>,
+  claim: (transaction: Queryable) => Promise<boolean>,
+): Promise<boolean> {
+  const model = resolve();
   const decoding = { id, caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res) };
   const { call } = await decodeResponseCall(http, model, body, decoding);
   await requireCovered(http.database, await http.textAnswers.check(caller, call));
@@ -92,19 +154,32 @@ async function accept(
   const { accountId, keyId, spendCapIds } = caller;
   const accepted = { id, accountId, keyId, surface: 'responses', isStreamed, spendCapIds, request: body } as const;
   await large?.nextTurn();
-  await http.database.transaction(async (transaction) => {
+  const isFirst = await http.database.transaction(async (transaction) => {
+    if (!(await claim(transaction))) return false;
     await insertBackgroundCall(transaction, { ...accepted, response });
-    await awaitResponse(transaction, awaited, id, waiter);
-    if (!isStreamed) return;
+    if (!isStreamed) return true;
     const types = ['response.created', 'response.queued'];
     await appendEvents(
       transaction,
       id,
       types.map((type) => ({ type, response })),
     );
+    return true;
   });
-  http.wakeLauncher();
-  return id;
+  if (isFirst) http.wakeLauncher();
+  return isFirst;
+}
+
+/** The stream of a response that was accepted long ago has no record any more. */
+async function sendStreamAgain(http: HttpContext, request: CreateRequest, id: string): Promise<void> {
+  const { ctx, caller } = request;
+  const { accountId } = caller;
+  if ((await findRecordedStream(http.database, accountId, id)) !== undefined) {
+    await sendBackgroundStream(http, request, id, undefined);
+    return;
+  }
+  const complete = imageReader(http, { caller, until: closedSignal(ctx.res) });
+  await sendFrames(http, request, await streamResponse(http.database, accountId, id, { complete, now: http.now() }));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import type { TextLedger } from '../money/text-ledger.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
 import type { TextSettlement } from '../money/text-call.ts';
-import { saveResponse } from '../responses/stored-responses.ts';
+import { saveResponse, saveUsage } from '../responses/stored-responses.ts';
 import type { ResponseToSave } from '../responses/stored-responses.ts';
 import type { BackgroundCall, BackgroundState } from './call-record.ts';
 import { endedResponse } from './ended-response.ts';
@@ -106,18 +106,29 @@ export async function cancelCall(
 const settleCancelled: Statement = {
   name: 'settle_cancelled_background_call',
   text: `UPDATE background_calls SET settlement = $3::json, is_running = false
-          WHERE id = $1 AND attempts = $2 AND state = 'cancelled' AND settlement IS NULL
+          WHERE id = $1 AND ($2::integer IS NULL OR attempts = $2) AND state = 'cancelled' AND settlement IS NULL
       RETURNING id`,
 };
 
-/** Records what was seen of a call that was cancelled while an attempt ran. @returns whether it is to be settled so. */
+/**
+ * Records what was seen of a call that was cancelled while an attempt ran, in its response as well: what is paid is
+ * shown there.
+ *
+ * @param attempt undefined: the last one has died. @returns whether it is to be settled so.
+ */
 export async function recordSeen(
-  database: Queryable,
-  { id, attempt }: Pick<BackgroundCall, 'id' | 'attempt'>,
+  database: Database,
+  { id, attempt }: Pick<BackgroundCall, 'id'> & { readonly attempt?: number },
   settlement: TextSettlement,
 ): Promise<boolean> {
-  const rows = await database.query(settleCancelled, [id, attempt, JSON.stringify(settlementJson(settlement))]);
-  return rows.length > 0;
+  return database.transaction(async (transaction) => {
+    const values = [id, attempt ?? null, JSON.stringify(settlementJson(settlement))];
+    const rows = await transaction.query(settleCancelled, values);
+    if (rows.length === 0) return false;
+    const { usage } = settlement;
+    if (usage.inputTokens + usage.outputTokens > 0) await saveUsage(transaction, id, usage);
+    return true;
+  });
 }
 
 /**
@@ -144,13 +155,18 @@ interface UnsettledRow {
 
 /** Settles at most `limit` calls that have ended and are not settled. @returns how many. */
 export async function settleEndedCalls(
-  database: Queryable,
+  database: Database,
   ledger: Pick<TextLedger, 'settle'>,
   limit: number,
 ): Promise<number> {
   const rows = await database.query<UnsettledRow>(selectUnsettled, [limit]);
   for (const { settlement, ...call } of rows) {
-    ledger.settle(settlement === null ? estimatedSettlement(call, call.floorMicroUsd) : settlementOf(call, settlement));
+    if (settlement !== null) {
+      ledger.settle(settlementOf(call, settlement));
+      continue;
+    }
+    const estimated = estimatedSettlement(call, call.floorMicroUsd);
+    if (await recordSeen(database, { id: call.id }, estimated)) ledger.settle(estimated);
   }
   return rows.length;
 }

@@ -14,6 +14,7 @@ import { errorBody } from '../error-body.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
 import type { TextSettlement } from '../money/text-call.ts';
 import { errorMembers, responseError } from '../responses/failure.ts';
+import { wireUsage } from '../responses/response-object.ts';
 import { TextFailure } from '../text-failure.ts';
 import { createCallMoney } from './call-money.ts';
 import type { CallMoney } from './call-money.ts';
@@ -283,7 +284,9 @@ function outcomeOf(
     return { state: 'answered', settlement, response, ...(isLine ? { answer } : {}) };
   }
   const problem = context.problemOf(finding.error);
-  const changes = { ...events?.failedResponse, status: 'failed', error: responseError(problem) } as const;
+  // What is paid is shown, even of a failure: its key was revoked meanwhile.
+  const usage = settlement.capturedMicroUsd > 0n ? wireUsage(settlement.usage) : null;
+  const changes = { ...events?.failedResponse, status: 'failed', error: responseError(problem), usage } as const;
   return {
     state: 'failed',
     settlement,

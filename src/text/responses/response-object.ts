@@ -87,7 +87,7 @@ export function responseObject(
 }
 
 /** Usage in the form of this endpoint. */
-function wireUsage(usage: BilledUsage): Readonly<Record<string, unknown>> {
+export function wireUsage(usage: BilledUsage): Readonly<Record<string, unknown>> {
   return {
     input_tokens: usage.inputTokens,
     // No upstream reports what it wrote into its cache, and none of it is billed.

@@ -11,6 +11,8 @@ import type { ConversationItem, UnnamedInputItem } from './items.ts';
 import type { DeltaCuts } from './delta-cuts.ts';
 import { withIncluded } from './included.ts';
 import { countReplayed, replayFrames } from './replay.ts';
+import { wireUsage } from './response-object.ts';
+import type { BilledUsage } from '../tally.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
 import type { WaitOptions } from './wait-for-calls.ts';
@@ -69,6 +71,24 @@ export async function saveResponse(database: Queryable, saved: ResponseToSave): 
   const deltas = saved.deltas === undefined ? null : JSON.stringify(saved.deltas);
   await saved.nextTurn?.();
   await database.query(insertResponse, [id, accountId, previousId ?? null, ...times, ...texts, bytes, deltas]);
+}
+
+const lockFields: Statement = {
+  name: 'lock_text_response',
+  text: 'SELECT response FROM text_responses WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE',
+};
+const updateFields: Statement = {
+  name: 'update_text_response',
+  text: `UPDATE text_responses SET response = $2::text::json,
+                bytes = bytes + octet_length($2::text) - octet_length(response::text)
+          WHERE id = $1`,
+};
+
+/** Records the usage of a response that was stored before it was known. One that was deleted stays so. */
+export async function saveUsage(transaction: Queryable, id: string, usage: BilledUsage): Promise<void> {
+  const [row] = await transaction.query<Pick<StoredRow, 'response'>>(lockFields, [id]);
+  if (row === undefined) return;
+  await transaction.query(updateFields, [id, JSON.stringify({ ...row.response, usage: wireUsage(usage) })]);
 }
 
 export interface ReaderOptions {

@@ -216,6 +216,7 @@ export const ERROR_KINDS = {
     ...CALLER_MISTAKE,
     status: 422,
     errorCode: 'IDEMPOTENCY_KEY_MISMATCH',
+    openAiCode: 'idempotency_key_mismatch',
     rpcCode: SERVER_ERROR,
     description: 'The same `Idempotency-Key` came with another body before.',
     message: 'this Idempotency-Key was used with a different request body; use a new key for a new request',
