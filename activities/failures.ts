@@ -13,24 +13,20 @@ import { GenerationFailure, permanentFailure } from '../src/generation/failure.t
 import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../src/generation/stopped.ts';
 import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import type { Logger } from '../src/telemetry/log.ts';
-import type { ActivityContext } from './context.ts';
 import { heartbeating } from './heartbeat.ts';
 
 /**
  * Wraps an activity so that it sends heartbeats and throws only failures that this module creates. The original error
  * is logged here, once.
- *
- * @param recordFirst as of `heartbeating`.
  */
 export function translateFailures<Arguments extends readonly unknown[], Result>(
   name: string,
   logger: Logger,
   activity: (...args: Arguments) => Promise<Result>,
-  recordFirst?: ActivityContext['recordHeartbeat'],
 ): (...args: Arguments) => Promise<Result> {
   return async (...args) => {
     try {
-      return await heartbeating(() => activity(...args), recordFirst);
+      return await heartbeating(() => activity(...args));
     } catch (error) {
       throw translate(name, logger, error);
     }

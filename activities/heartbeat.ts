@@ -9,43 +9,37 @@ import { runUntilStopped } from '../src/generation/run-until-stopped.ts';
 import type { ActivityContext } from './context.ts';
 
 /**
- * The interval between heartbeats: a third of the heartbeat time-out (workflows/activity-options.ts), so that one late
- * heartbeat is tolerated.
+ * The interval between heartbeats, as a part of the heartbeat time-out (workflows/activity-options.ts): a third, and a
+ * little less, so that one late heartbeat is tolerated.
  */
-const HEARTBEAT_INTERVAL_MS = 3_000;
+const INTERVAL_OF_TIMEOUT = 0.3;
+
+/** What the SDK knows of an attempt's heartbeats; details are always an object here (announcement.ts). */
+interface HeartbeatInfo {
+  readonly heartbeatDetails?: object;
+  readonly heartbeatTimeoutMs?: number;
+}
 
 /**
- * Runs an activity and sends heartbeats from its beginning to its end, whatever it waits for: without them an activity
- * would time out while a database hangs, and run at the same time as its own retry. Local activities send none, because
- * Temporal's SDK would log a warning for each.
- *
- * @param recordFirst sends the first heartbeat, for an activity that announces something by a heartbeat of its own: one
- *   of the SDK, whose end cannot be waited for, could arrive after the announcement and erase it.
+ * Runs an activity and sends heartbeats as long as it runs, whatever it waits for: without them an activity would time
+ * out while a database hangs, and run at the same time as its own retry. The first one is sent after the first
+ * interval, because each is a billed action of Temporal Cloud and most activities are shorter. An activity without a
+ * heartbeat time-out needs none. Local activities send none, because Temporal's SDK would log a warning for each.
  */
-export async function heartbeating<T>(
-  activity: () => Promise<T>,
-  recordFirst?: ActivityContext['recordHeartbeat'],
-): Promise<T> {
+export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   const context = Context.current();
   if (context.info.isLocal) return activity();
-  const { heartbeatDetails }: { readonly heartbeatDetails?: object } = context.info;
+  const { heartbeatDetails, heartbeatTimeoutMs = 0 }: HeartbeatInfo = context.info;
   // Details attached by an earlier attempt stay until this one has its own: a heartbeat without them would erase them.
   if (heartbeatDetails != null && isLasting(heartbeatDetails)) attached.set(context, heartbeatDetails);
   const beat = (): void => context.heartbeat(attached.get(context));
-  const timer = setInterval(beat, HEARTBEAT_INTERVAL_MS);
+  const timer = heartbeatTimeoutMs > 0 ? setInterval(beat, heartbeatTimeoutMs * INTERVAL_OF_TIMEOUT) : undefined;
   try {
-    // The first heartbeat at once: an activity that was cancelled while it waited learns of it without delay.
-    if (recordFirst === undefined) beat();
-    else
-      firstBeats.set(
-        context,
-        recordFirst(context.info.taskToken, attached.get(context)).catch(() => false),
-      );
     return await activity();
   } catch (error) {
     // An attempt that failed before sending states so again. Only at its end, because a late heartbeat could overwrite
     // its announcement.
-    const attempt = { number: context.info.attempt, earlierDetails: heartbeatDetails, heartbeat: attachTo(context) };
+    const attempt = { number: context.info.attempt, earlierDetails: heartbeatDetails, heartbeat: sendsFrom(context) };
     if (isStatedUnsent(attempt) && !attached.has(context)) stateUnsent(attempt);
     throw error;
   } finally {
@@ -64,11 +58,9 @@ export function currentAttempt({ recordHeartbeat }: Pick<ActivityContext, 'recor
     stepId: info.activityId,
     isLocal: info.isLocal,
     earlierDetails: info.heartbeatDetails,
-    heartbeat: attachTo(context),
-    async recordHeartbeat(details) {
-      await firstBeats.get(context);
-      return recordHeartbeat(info.taskToken, details);
-    },
+    heartbeat: sendsFrom(context),
+    attach: (details) => void attached.set(context, details),
+    recordHeartbeat: (details) => recordHeartbeat(info.taskToken, details),
   };
 }
 
@@ -88,7 +80,7 @@ function cancellationOf(context: Context): Pick<Attempt, 'signal' | 'isCancelReq
 }
 
 /** @returns attaches details to every heartbeat from now on, and sends one. */
-function attachTo(context: Context): Attempt['heartbeat'] {
+function sendsFrom(context: Context): Attempt['heartbeat'] {
   return (details) => {
     attached.set(context, details);
     context.heartbeat(details);
@@ -96,6 +88,3 @@ function attachTo(context: Context): Attempt['heartbeat'] {
 }
 
 const attached = new WeakMap<Context, object>();
-
-/** First heartbeats that did not go through the SDK. They never reject. */
-const firstBeats = new WeakMap<Context, Promise<unknown>>();

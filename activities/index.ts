@@ -27,7 +27,6 @@ export function createActivities(context: ActivityContext): Activities {
       'submitGeneration',
       logger,
       classifyStorageTimeout(context, createSubmitGeneration(context)),
-      (taskToken, details) => context.recordHeartbeat(taskToken, details),
     ),
     takeOverRun: translateFailures('takeOverRun', logger, createTakeOverRun(context)),
     awaitGeneration: translateFailures(

@@ -27,6 +27,12 @@ export interface MediaTaskInput {
   /** Whether the next upstream of its route may take it after a job that failed and is not billed. */
   readonly failsOver?: boolean;
   /**
+   * Whether its workflow was started as `handling` and shows only its end after that: every other status shown is a
+   * billed action and a write to the visibility store. Absent or false: it shows each status, as those that earlier
+   * releases started.
+   */
+  readonly showsOnlyEnd?: boolean;
+  /**
    * Hash of the request for which it was started (src/tasks/record/request-hash.ts); absent without an
    * Idempotency-Key.
    */

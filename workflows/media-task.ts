@@ -93,7 +93,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   let hasJob = false;
   let mayHaveJob = false;
   try {
-    showStatus('handling');
+    showProgress(input, 'handling');
     mayHaveJob = input.isUpstream === true && !CancellationScope.current().consideredCancelled;
     let submitted = await submitInTurn(input, submitGeneration);
     while (submitted.kind === 'job') {
@@ -124,7 +124,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
       settlement = { ...settlement, ...costOf(answer) };
     }
     const outcome = await settle(settlement);
-    showStatus(outcome.status, outcome.reason);
+    showEnd(outcome);
     if (mayStillRun(outcome) && !isStopRequested) await requestStop(input);
     if (outcome.status === 'success') return outcome;
     if (outcome.reason === 'cancelled' && cancellation !== undefined) throw cancellation;
@@ -152,7 +152,7 @@ async function finish(
 ): Promise<SettleInput> {
   if (submitted.kind === 'over') return failed(input, 'terminated');
   if (submitted.kind === 'ended' && patched(RECOGNIZES_LOST_COMMITS)) return settlementOfEarlierRun(input, submitted);
-  showStatus('archiving');
+  showProgress(input, 'archiving');
   const archived = await (submitted.isStored === true ? archiveLocally(input, archiveOutputs) : archiveOutputs(input));
   if (archived.kind === 'over') return failed(input, 'terminated');
   return { ...settledTask(input), status: 'success', outputs: archived.outputs };
@@ -293,8 +293,17 @@ async function settle(settlement: SettleInput): Promise<SettleResult> {
   }
 }
 
-/** What operators see of a task in lists. */
-function showStatus(status: TaskStatus, reason: FailureReason | null = null): void {
+/**
+ * What operators see of a task that has not ended. In lists only if its workflow was started without a status that
+ * lasts until the end: the input decides that and not a patch, whose marker would cost as much as what it saves.
+ */
+function showProgress(input: MediaTaskInput, status: TaskStatus): void {
+  if (input.showsOnlyEnd !== true) upsertSearchAttributes({ TaskStatus: [status] });
+  setCurrentDetails(status);
+}
+
+/** What operators see of a task that has ended. */
+function showEnd({ status, reason }: SettleResult): void {
   upsertSearchAttributes({
     TaskStatus: [status],
     ...(reason === null ? {} : { ErrorCode: [failureFace(reason).code] }),

@@ -40,7 +40,8 @@ export async function announceSubmit(
   { upstreamIndex, rejections }: AnnouncedSubmit,
 ): Promise<boolean> {
   const details: AnnouncedDetails = { place: upstreamIndex, refusals: rejections };
-  attempt.heartbeat(details);
+  // Recorded once, by the call that is waited for: the next heartbeats only repeat it.
+  attempt.attach(details);
   return pRetry(() => attempt.recordHeartbeat(details), ANNOUNCE_RETRY);
 }
 

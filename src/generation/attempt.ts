@@ -20,6 +20,8 @@ export interface Attempt {
   readonly earlierDetails: unknown;
   /** Attaches details to every heartbeat from now on. They are recorded within seconds, or with the attempt's failure. */
   heartbeat(details: object): void;
+  /** Attaches details to every heartbeat from now on, without sending one. */
+  attach(details: object): void;
   /** Sends one heartbeat and waits until it is recorded; false: the attempt has ended. */
   recordHeartbeat(details: object): Promise<boolean>;
 }

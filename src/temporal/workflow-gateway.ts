@@ -49,7 +49,7 @@ const HEARTBEAT_TIMEOUT_MS = 2_000;
 const BATCH_PRIORITY = 4;
 
 /** What a task's workflow is started with; `route`: null for models without routes. */
-export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId'> &
+export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId' | 'showsOnlyEnd'> &
   Required<Pick<MediaTaskInput, 'queuedSeconds' | 'isUpstream'>> & { readonly route: string | null };
 
 /** `batch`: of the line of a batch, which waits behind everything else. */
@@ -133,6 +133,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       const input = {
         taskId,
         ...facts,
+        showsOnlyEnd: true,
         ...(route === null ? {} : { route }),
         ...(earlierRunId === undefined ? {} : { earlierRunId }),
       };
@@ -144,7 +145,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
             workflowIdReusePolicy: earlierRunId === undefined ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
             args: [input],
             searchAttributes: {
-              TaskStatus: ['queued'],
+              TaskStatus: ['handling'],
               AccountId: [task.accountId],
               Model: [task.model],
               ...(route === null ? {} : { Route: [route] }),

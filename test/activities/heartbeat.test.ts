@@ -1,32 +1,84 @@
-/** What the heartbeats of an activity carry to its next attempt. */
+/** When an activity sends heartbeats, and what they carry to its next attempt. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { asyncLocalStorage } from '@temporalio/activity';
 import type { Context } from '@temporalio/activity';
 import { currentAttempt, heartbeating } from '../../activities/heartbeat.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 
-/** Runs a function as one attempt of an activity. @param beats the details of its heartbeats. */
-function inAttempt<T>(
-  work: () => Promise<T>,
-  beats: unknown[] = [],
-  heartbeatDetails?: unknown,
-  number = 1,
-): Promise<T> {
+/** Of an attempt whose heartbeats are due every 3 s. */
+const TIMEOUT_MS = 10_000;
+
+interface AttemptOptions {
+  readonly heartbeatDetails?: unknown;
+  readonly attempt?: number;
+  readonly heartbeatTimeoutMs?: number | undefined;
+  readonly isLocal?: boolean;
+}
+
+/** Runs a function as one attempt of an activity. @param beats receives the details of its heartbeats. */
+function inAttempt<T>(work: () => Promise<T>, beats: unknown[] = [], options: AttemptOptions = {}): Promise<T> {
   const attempt = {
-    info: { taskToken: new Uint8Array([1]), isLocal: false, heartbeatDetails, attempt: number },
+    info: { taskToken: new Uint8Array([1]), isLocal: false, attempt: 1, heartbeatTimeoutMs: TIMEOUT_MS, ...options },
     cancellationSignal: new AbortController().signal,
     heartbeat: (details: unknown) => beats.push(details),
   } as unknown as Context;
   return asyncLocalStorage.run(attempt, work);
 }
 
+/** Work that takes this long by the mocked clock. */
+const lasting = (milliseconds: number) => (): Promise<void> => {
+  mock.timers.tick(milliseconds);
+  return Promise.resolve();
+};
+
+beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
+afterEach(() => mock.timers.reset());
+
+describe('an activity', () => {
+  it('sends a heartbeat three times in each heartbeat time-out, and none before the first is due', async () => {
+    const beats: unknown[] = [];
+
+    await inAttempt(() => heartbeating(lasting(2_999)), beats);
+    assert.deepEqual(beats, []);
+    await inAttempt(() => heartbeating(lasting(10_000)), beats);
+
+    assert.equal(beats.length, 3);
+  });
+
+  it('sends fewer with a longer time-out, which it may have got from an earlier release or not', async () => {
+    const beats: unknown[] = [];
+
+    await inAttempt(() => heartbeating(lasting(60_000)), beats, { heartbeatTimeoutMs: 180_000 });
+
+    assert.equal(beats.length, 1);
+  });
+
+  it('sends none without a time-out, or as a local activity', async () => {
+    const beats: unknown[] = [];
+
+    await inAttempt(() => heartbeating(lasting(60_000)), beats, { heartbeatTimeoutMs: undefined });
+    await inAttempt(() => heartbeating(lasting(60_000)), beats, { isLocal: true });
+
+    assert.deepEqual(beats, []);
+  });
+
+  it('sends none after its end', async () => {
+    const beats: unknown[] = [];
+
+    await inAttempt(() => heartbeating(() => Promise.resolve()), beats);
+    mock.timers.tick(60_000);
+
+    assert.deepEqual(beats, []);
+  });
+});
+
 describe('details that an attempt attached to its heartbeats', () => {
   it('are not erased by the heartbeats of the next attempt', async () => {
     const beats: unknown[] = [];
     const details = { place: 1, refusals: 2 };
 
-    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, details);
+    await inAttempt(() => heartbeating(lasting(3_000)), beats, { heartbeatDetails: details });
 
     assert.deepEqual(beats, [details]);
   });
@@ -34,63 +86,41 @@ describe('details that an attempt attached to its heartbeats', () => {
   it('are repeated by an attempt that failed early, when they record that nothing was sent', async () => {
     const beats: unknown[] = [];
     const fail = (): Promise<never> => Promise.reject(new DatabaseUnavailableError('it is still away'));
+    const heartbeatDetails = { unsentBy: 1 };
 
-    await assert.rejects(
-      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 2),
-      DatabaseUnavailableError,
-    );
-    await assert.rejects(
-      inAttempt(() => heartbeating(fail), beats, { unsentBy: 1 }, 3),
-      DatabaseUnavailableError,
-    );
+    for (const attempt of [2, 3]) {
+      await assert.rejects(
+        inAttempt(() => heartbeating(fail), beats, { heartbeatDetails, attempt }),
+        DatabaseUnavailableError,
+      );
+    }
 
-    assert.deepEqual(beats, [undefined, { unsentBy: 2 }, undefined]);
+    assert.deepEqual(beats, [{ unsentBy: 2 }]);
   });
 
   it('are erased when they are for the next attempt only', async () => {
     const beats: unknown[] = [];
 
-    await inAttempt(() => heartbeating(() => Promise.resolve()), beats, { unsentBy: 1 }, 2);
+    await inAttempt(() => heartbeating(lasting(3_000)), beats, { heartbeatDetails: { unsentBy: 1 }, attempt: 2 });
 
     assert.deepEqual(beats, [undefined]);
   });
-});
 
-describe('the first heartbeat of an attempt that announces its work', () => {
-  it('does not go through the SDK, and is recorded before the announcement is sent', async () => {
+  it('are repeated by the next heartbeats without one of their own', async () => {
     const beats: unknown[] = [];
-    const recorded: unknown[] = [];
-    let release = (): void => assert.fail('no heartbeat was sent');
-    const recordHeartbeat = async (_token: Uint8Array, details: object | undefined): Promise<boolean> => {
-      if (details === undefined) await new Promise<void>((resolve) => (release = resolve));
-      recorded.push(details);
-      return true;
-    };
     const announcement = { place: 0, refusals: 0 };
+    const recordHeartbeat = (): Promise<boolean> => Promise.resolve(true);
 
     await inAttempt(
       () =>
         heartbeating(async () => {
-          const announced = currentAttempt({ recordHeartbeat }).recordHeartbeat(announcement);
-          await new Promise(setImmediate);
-          assert.deepEqual(recorded, []);
-          release();
-          assert.equal(await announced, true);
-        }, recordHeartbeat),
+          currentAttempt({ recordHeartbeat }).attach(announcement);
+          assert.deepEqual(beats, []);
+          await lasting(6_000)();
+        }),
       beats,
     );
 
-    assert.deepEqual([recorded, beats], [[undefined, announcement], []]);
-  });
-
-  it('does not prevent the announcement when it cannot be recorded', async () => {
-    const recordHeartbeat = (_token: Uint8Array, details: object | undefined): Promise<boolean> =>
-      details === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(true);
-
-    await inAttempt(() =>
-      heartbeating(async () => {
-        assert.equal(await currentAttempt({ recordHeartbeat }).recordHeartbeat({}), true);
-      }, recordHeartbeat),
-    );
+    assert.deepEqual(beats, [announcement, announcement]);
   });
 });

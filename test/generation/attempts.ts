@@ -2,7 +2,7 @@
 import type { Attempt } from '../../src/generation/attempt.ts';
 
 export interface TestAttempt extends Attempt {
-  /** The details of its heartbeats, in order. */
+  /** The details of its heartbeats, in order; also those that were attached, which later heartbeats repeat. */
   readonly beats: object[];
 }
 
@@ -18,6 +18,9 @@ export function newAttempt(changes: Partial<Attempt> = {}): TestAttempt {
     isCancelRequested: () => true,
     earlierDetails: undefined,
     heartbeat: (details) => {
+      beats.push(details);
+    },
+    attach: (details) => {
       beats.push(details);
     },
     recordHeartbeat: () => Promise.resolve(true),

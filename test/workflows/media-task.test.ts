@@ -77,6 +77,19 @@ describe('mediaTask', () => {
     assert.deepEqual(seen, [{ TaskStatus: 'handling' }, { TaskStatus: 'archiving' }]);
   });
 
+  it('shows only its end when it was started with the status that lasts until then', async () => {
+    const task = await lab.startTask(
+      { submitGeneration: () => Promise.resolve({ kind: 'job' }) },
+      { showsOnlyEnd: true },
+    );
+
+    await task.result();
+    const { events } = await lab.namespace.client.workflow.getHandle(task.taskId).fetchHistory();
+    const upserts = (events ?? []).filter((event) => event.upsertWorkflowSearchAttributesEventAttributes != null);
+    assert.equal(upserts.length, 1);
+    assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
+  });
+
   it('passes the activities exactly the facts it was started with', async () => {
     const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) }, { route: 'fast' });
 

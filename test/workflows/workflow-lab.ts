@@ -94,7 +94,10 @@ export class WorkflowLab {
   /** Starts a task's workflow as the launcher does. */
   async startTask(
     script: Script = {},
-    facts: Pick<MediaTaskInput, 'route' | 'isUpstream' | 'isCapped' | 'failsOver' | 'earlierRunId'> = {},
+    facts: Pick<
+      MediaTaskInput,
+      'route' | 'isUpstream' | 'isCapped' | 'failsOver' | 'showsOnlyEnd' | 'earlierRunId'
+    > = {},
   ): Promise<LabTask> {
     const taskId = this.#enter(script);
     const input: MediaTaskInput = {
