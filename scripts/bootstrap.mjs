@@ -11,7 +11,7 @@ import { build } from './build.mjs';
 import { findHelp, findProblem } from './help.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
-import { groupNames, selectTestFiles } from './test-files.mjs';
+import { environmentOf, groupNames, selectTestFiles } from './test-files.mjs';
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MAIN = path.join(ROOT, 'dist/src/main.js');
@@ -57,6 +57,7 @@ async function test(args) {
     fail(`There is no test file ${unknown.join(', ')}. ${groups}`);
   }
   if (files.length === 0) fail('There are no test files.');
+  Object.assign(process.env, environmentOf(names, args.includes('--wide')));
   // The processes of the test files inherit what is imported here.
   const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map(
     (file) => `--import=${path.join(ROOT, 'test/support', file)}`,

@@ -29,9 +29,38 @@ const GROUPS = {
   media: ['packages/engines/test', 'packages/media/test', 'test/providers/embedded'],
 };
 
+/**
+ * The group that runs the tests of these directories, of `npm test` and of other groups, with a PgBouncer between the
+ * program and PostgreSQL, after those of the pooler itself. Any other selection runs so with the same variable.
+ */
+const POOLED = {
+  name: 'pooler',
+  environment: { DARKROOM_TEST_POOLER: 'pgbouncer' },
+  own: ['test/pooler'],
+  directories: [
+    'test/pooler',
+    'test/e2e',
+    'test/database',
+    'test/tasks',
+    'test/billing',
+    'test/limits',
+    'test/accounts',
+    'test/callbacks',
+    'test/batches',
+    'test/text/money',
+    'test/fairness',
+    'test/kill',
+  ],
+};
+
 /** @returns what `npm run test:wide -- <name>…` accepts besides files, for messages. */
 export function groupNames() {
-  return Object.keys(GROUPS);
+  return [...Object.keys(GROUPS), POOLED.name];
+}
+
+/** @returns the variables that these names set for the whole run. */
+export function environmentOf(names, isWide) {
+  return isWide && names.includes(POOLED.name) ? POOLED.environment : {};
 }
 
 /** All test files of the service and of the packages, below the root. */
@@ -69,14 +98,16 @@ export async function selectTestFiles(root, { names, isWide }) {
 }
 
 function namedWide(all, name) {
-  if (Object.hasOwn(GROUPS, name)) {
-    return all.filter((file) => GROUPS[name].some((directory) => isBelow(file, path.normalize(directory))));
+  const directories =
+    name === POOLED.name ? POOLED.directories : Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined;
+  if (directories !== undefined) {
+    return all.filter((file) => directories.some((directory) => isBelow(file, path.normalize(directory))));
   }
   return all.filter((file) => file === path.join(WIDE, `${name}.test.ts`));
 }
 
 function isWideFile(file) {
-  const directories = Object.values(GROUPS).flat();
+  const directories = [...Object.values(GROUPS).flat(), ...POOLED.own];
   return isBelow(file, WIDE) || directories.some((directory) => isBelow(file, path.normalize(directory)));
 }
 

@@ -1,6 +1,6 @@
 /** `darkroom migrate`: the database's schema, the Temporal namespace, search attributes and schedules. Run it first. */
 import type { Client } from '@temporalio/client';
-import { loadDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config/config.ts';
+import { loadDirectDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config/config.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { openDatabase } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
@@ -20,7 +20,7 @@ const NOTHING_FORMER: RetiredSchedules = { deleted: [], left: [], unpaused: new 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });
   warnOfUnknownVariables(environment, logger);
-  const databaseConfig = loadDatabaseConfig(environment);
+  const databaseConfig = loadDirectDatabaseConfig(environment);
   const temporalConfig = loadTemporalConfig(environment);
   const database = openDatabase(databaseConfig, logger);
   try {

@@ -10,13 +10,14 @@ const RETRIES = { retries: Number.POSITIVE_INFINITY, factor: 1, minTimeout: 1_00
 /**
  * @param signal ends the wait.
  * @returns whether the database answers; false: the signal fired first.
- * @throws PostgreSQL's error when it rejects the connection: waiting does not help against a wrong password.
+ * @throws PostgreSQL's error when it rejects the connection, or that it is not reached as the settings say: waiting
+ *   does not help against a wrong password.
  */
 export async function waitForDatabase(database: Database, logger: Logger, signal: AbortSignal): Promise<boolean> {
   try {
     await pRetry(
       async (attempt) => {
-        await database.check();
+        await database.verify();
         if (attempt > 1) logger.info('PostgreSQL is available');
       },
       {

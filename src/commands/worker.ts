@@ -5,6 +5,7 @@ import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
 import { readInstallationNames } from '../database/migrate.ts';
 import type { InstallationNames } from '../database/migrate.ts';
+import { PoolerError } from '../database/pooler.ts';
 import { connectWhenPossible } from '../processes/connect-when-possible.ts';
 import type { Foundation } from '../processes/foundation.ts';
 import { serveFormerQueues } from '../processes/former-queues.ts';
@@ -101,8 +102,10 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
 async function readInstallation({ database, logger }: Foundation): Promise<InstallationNames> {
   for (let attempt = 1; ; attempt++) {
     try {
+      await database.verify();
       return await readInstallationNames(database);
     } catch (error) {
+      if (error instanceof PoolerError) throw error;
       if (attempt === 1) logger.warn({ err: error }, 'waiting for the database');
       await sleep(RECONNECT_MS);
     }

@@ -12,6 +12,7 @@ import { EnvironmentReader } from './environment.ts';
 import type { UpstreamEnvironment } from './environment.ts';
 import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
+import { readDatabase, readDirectDatabase } from './database.ts';
 import { rejectDevelopmentDefaults } from './production.ts';
 import { readTraces } from './traces.ts';
 import type { TraceConfig } from './traces.ts';
@@ -21,6 +22,10 @@ export type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 export interface DatabaseConfig {
   readonly url: string;
   readonly poolSize: number;
+  /** Whether a pooler is there that may run each transaction on another connection to PostgreSQL. Default: false. */
+  readonly isPooled?: boolean;
+  /** Whether statements are prepared under their names. Default: only where there is no pooler. */
+  readonly preparesStatements?: boolean;
 }
 
 export interface TemporalConfig {
@@ -137,7 +142,7 @@ export function loadLogConfig(environment: NodeJS.ProcessEnv): { level: string; 
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const read = new EnvironmentReader(environment);
   const config: Config = {
-    database: { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') },
+    database: readDatabase(read),
     temporal: readTemporal(read),
     temporalUiUrl: readWebUrl(read, 'TEMPORAL_UI_URL'),
     http: readHttp(read),
@@ -204,18 +209,18 @@ function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
   return downloads;
 }
 
-function readDatabaseUrl(read: EnvironmentReader): string {
-  const url = read.text('DATABASE_URL');
-  // Any other text would be resolved as a host name.
-  if (url !== '' && !/^postgres(?:ql)?:\/\//.test(url))
-    read.report('DATABASE_URL: want postgres://user:password@host/database');
-  return url;
-}
-
-/** Loads only the settings that `migrate` and `admin` need for the database. */
+/** Loads only the settings that `admin` needs for the database. */
 export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
   const read = new EnvironmentReader(environment);
-  const database = { url: readDatabaseUrl(read), poolSize: read.integer('DATABASE_POOL_SIZE') };
+  const database = readDatabase(read);
+  read.throwIfBroken();
+  return database;
+}
+
+/** Loads only the settings that `migrate` needs for the database: the way to it without a pooler. */
+export function loadDirectDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
+  const read = new EnvironmentReader(environment);
+  const database = readDirectDatabase(read);
   read.throwIfBroken();
   return database;
 }

@@ -26,10 +26,12 @@ export function rejectDevelopmentDefaults(read: EnvironmentReader): void {
   if (read.text('URL_SIGNING_KEY') !== '' && read.text('URL_SIGNING_KEY') === read.text('ENCRYPTION_KEY')) {
     read.report('URL_SIGNING_KEY and ENCRYPTION_KEY are the same: each needs its own secret');
   }
-  const database = read.text('DATABASE_URL');
-  const password = URL.canParse(database) ? new URL(database).password : '';
-  if (KNOWN_PASSWORDS.has(decodeURIComponent(password).toLowerCase())) {
-    read.report('DATABASE_URL has a well-known password: set another one for the role');
+  for (const name of ['DATABASE_URL', 'DATABASE_DIRECT_URL'] as const) {
+    const database = read.text(name);
+    const password = URL.canParse(database) ? new URL(database).password : '';
+    if (KNOWN_PASSWORDS.has(decodeURIComponent(password).toLowerCase())) {
+      read.report(`${name} has a well-known password: set another one for the role`);
+    }
   }
 }
 

@@ -97,6 +97,23 @@ export const VARIABLES = {
     help: 'Address that METRICS_PORT is on. Plain HTTP without a credential, and without secrets: off loopback only where a private network is.',
   },
   DATABASE_URL: { kind: 'secret', help: 'PostgreSQL 15 or newer, e.g. postgres://user:password@db:5432/darkroom.' },
+  DATABASE_DIRECT_URL: {
+    kind: 'secret',
+    fallback: '',
+    help: 'The same database without the pooler, for what needs a session of its own: migrate, and admin models verify. Required by them if DATABASE_POOLER is set. Default: DATABASE_URL.',
+  },
+  DATABASE_POOLER: {
+    kind: 'choice',
+    fallback: 'none',
+    choices: ['none', 'transaction'],
+    help: 'transaction: DATABASE_URL is the address of a pooler, such as PgBouncer in transaction or session mode.',
+  },
+  DATABASE_STATEMENTS: {
+    kind: 'choice',
+    fallback: '',
+    choices: ['named', 'unnamed'],
+    help: 'Whether statements are prepared once per connection (named), which a pooler has to support: PgBouncer from 1.21, with max_prepared_statements. Default: unnamed with DATABASE_POOLER, named without.',
+  },
   DATABASE_POOL_SIZE: {
     kind: 'integer',
     fallback: '10',

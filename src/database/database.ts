@@ -6,10 +6,13 @@ import pg from 'pg';
 import type { DatabaseConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { watchConnectionWaits } from './connection-waits.ts';
+import { beginWith, queryWith } from './limited-query.ts';
+import { findPoolerProblem, isDeniedByPooler, verifyPooler } from './pooler.ts';
+import type { PooledConnection } from './pooler.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 
-/** One statement, prepared under its name once per connection. */
+/** One statement, prepared under its name once per connection, unless there is a pooler between. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -27,6 +30,12 @@ export interface Database extends Queryable {
   transaction<T>(work: (transaction: Queryable) => Promise<T>): Promise<T>;
   /** Throws unless the database responds. */
   check(): Promise<void>;
+  /**
+   * The same, and that the settings say rightly whether there is a pooler between.
+   *
+   * @throws {PoolerError}
+   */
+  verify(): Promise<void>;
   /** The connections of the pool, and the callers that wait for one. */
   pool(): PoolState;
   close(): Promise<void>;
@@ -93,6 +102,13 @@ const LOCK_TIMEOUT_MS = 2_000;
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 
+const LIMITS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  lock_timeout: LOCK_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+};
+const BEGIN_WITH_LIMITS = beginWith(LIMITS);
+
 const INT8_OID = 20;
 
 /** Reads `bigint` columns as `bigint`: money never passes through a floating-point number. */
@@ -103,20 +119,23 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** Opens a pool. Nothing is connected until the first statement. */
+/**
+ * Opens a pool. Nothing is connected until the first statement. Behind a pooler nothing depends on a session: each
+ * transaction sets its own timeouts (limited-query.ts), and statements have names only where the pooler tracks them.
+ */
 export function openDatabase(
   config: DatabaseConfig,
   logger: Logger,
   observe?: (statementName: string) => void,
 ): Database {
+  const { isPooled = false, preparesStatements = !isPooled } = config;
+  const translateError = (error: unknown): unknown => translate(error, { isPooled, preparesStatements });
   const pool = new pg.Pool({
     connectionString: config.url,
     max: config.poolSize,
     connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: LOCK_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    ...(isPooled ? {} : LIMITS),
     keepAlive: true,
     application_name: 'darkroom',
     types,
@@ -139,35 +158,57 @@ export function openDatabase(
     observe?.(statement.name);
     try {
       const { name, text, timeoutMs } = statement;
-      const query: pg.QueryConfig & { query_timeout?: number } = { name, text, values: [...values] };
+      const query: pg.QueryConfig & { query_timeout?: number } = {
+        // Where it has no name, pg_stat_activity and traces of the protocol still show which one it is.
+        ...(preparesStatements ? { name, text } : { text: `/* ${name} */ ${text}` }),
+        values: [...values],
+      };
       if (timeoutMs !== undefined) query.query_timeout = timeoutMs;
-      const result = await client.query(query);
+      const isAlone = client === pool && isPooled;
+      const result = await (isAlone ? queryWith(LIMITS, pool, query) : client.query(query));
       return result.rows as Row[];
     } catch (error) {
-      throw translate(error);
+      throw translateError(error);
     }
   };
 
-  return {
+  /** A pooler accepts connections and makes their first statements wait: the wait is the same as for a connection. */
+  const begin = async (client: pg.PoolClient): Promise<void> => {
+    if (!isPooled) {
+      await client.query('BEGIN');
+      return;
+    }
+    const query: pg.QueryConfig & { query_timeout?: number } = { text: BEGIN_WITH_LIMITS };
+    query.query_timeout = CONNECTION_TIMEOUT_MS;
+    await client.query(query);
+  };
+
+  const database: Database = {
     query: (statement, values) => run(pool, statement, values),
     async transaction(work) {
       waits?.assertMayWait('a transaction');
       const client = await pool.connect().catch((error: unknown) => {
-        throw translate(error);
+        throw translateError(error);
       });
       let isBroken = false;
       try {
-        await client.query('BEGIN');
+        await begin(client).catch((error: unknown) => {
+          isBroken = true;
+          throw error;
+        });
         const transaction: Queryable = { query: (statement, values) => run(client, statement, values) };
         const result = await (waits === undefined ? work(transaction) : waits.hold(() => work(transaction)));
         observe?.('commit');
         await client.query('COMMIT');
         return result;
       } catch (error) {
-        await client.query('ROLLBACK').catch(() => {
-          isBroken = true;
-        });
-        throw translate(error);
+        // A transaction that never began ends with its connection, which may not answer.
+        if (!isBroken) {
+          await client.query('ROLLBACK').catch(() => {
+            isBroken = true;
+          });
+        }
+        throw translateError(error);
       } finally {
         client.release(isBroken);
       }
@@ -175,9 +216,11 @@ export function openDatabase(
     async check() {
       await run(pool, { name: 'check', text: 'SELECT 1' });
     },
+    verify: () => verifyPooler(database, { isPooled, preparesStatements, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
     pool: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   };
+  return database;
 }
 
 /**
@@ -202,8 +245,10 @@ const LOCK_NOT_AVAILABLE = '55P03';
 /** The SQLSTATEs of an unknown user, a wrong password and an unknown database. */
 const ACCESS_DENIED_SQLSTATES = new Set(['28000', '28P01', '3D000']);
 
-function translate(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof DatabaseUnavailableError) return error;
+function translate(error: unknown, connection: PooledConnection): unknown {
+  if (!(error instanceof Error) || error instanceof DarkroomError) return error;
+  const problem = findPoolerProblem(error, connection);
+  if (problem !== undefined) return problem;
   const code = errorCodeOf(error) ?? '';
   if (code === UNIQUE_VIOLATION) {
     const constraint = 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : '';
@@ -212,7 +257,7 @@ function translate(error: unknown): unknown {
   if (code === LOCK_NOT_AVAILABLE) {
     return new LockTimeoutError('a row stayed locked by another transaction', { cause: error });
   }
-  if (ACCESS_DENIED_SQLSTATES.has(code)) {
+  if (ACCESS_DENIED_SQLSTATES.has(code) || isDeniedByPooler(error)) {
     return new DatabaseAccessDeniedError(`DATABASE_URL: PostgreSQL denies access: ${error.message}`, { cause: error });
   }
   const isConnectionLoss =

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
-import pg from 'pg';
+import type pg from 'pg';
 import { packageFile } from '../config/package-root.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
@@ -16,6 +16,7 @@ import type { Database, Statement } from './database.ts';
 import { forgetForeignTransactions } from './foreign-transactions.ts';
 import { watchBlockers } from './lock-blockers.ts';
 import type { Blocker } from './lock-blockers.ts';
+import { connectSession } from './pooler.ts';
 import { migrationLoader } from './migration-file.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
@@ -52,6 +53,7 @@ export class MigrationLockError extends DarkroomError {
  *
  * @returns the names of the migrations that this call ran.
  * @throws {MigrationLockError} other transactions held the locks for `giveUpAfterMs`.
+ * @throws {PoolerError} the address is that of a pooler, which would give the locks to others.
  */
 export async function migrate(
   databaseUrl: string,
@@ -72,11 +74,8 @@ export async function migrate(
  * open.
  */
 async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString, keepAlive: true, application_name: 'darkroom migrate' });
-  // Queries on it fail with the same error.
-  client.on('error', () => undefined);
+  const client = await connectSession(connectionString, 'darkroom migrate', 'migrate');
   try {
-    await client.connect();
     return await work(client);
   } finally {
     await client.end();

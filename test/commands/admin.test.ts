@@ -19,6 +19,7 @@ import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
 import type { CommandResult } from './admin-command.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 
 type Printed = Record<string, unknown>;
 
@@ -30,7 +31,7 @@ before(async () => {
 after(() => room.close());
 
 function run(...args: string[]): Promise<CommandResult> {
-  return runAdminInHost(args, { DATABASE_URL: room.url, ENCRYPTION_KEY });
+  return runAdminInHost(args, { ...programEnvironment(room.url), ENCRYPTION_KEY });
 }
 
 /** Runs a command that must succeed. @returns its output, parsed as JSON. */
@@ -135,7 +136,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
   it('creates no account when no key can encrypt its signing secret, and names the missing key', async () => {
     const { code, stderr } = await runAdminInHost(['accounts', 'create', '--name', 'unsigned'], {
-      DATABASE_URL: room.url,
+      ...programEnvironment(room.url),
     });
 
     assert.notEqual(code, 0);
@@ -162,7 +163,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
       databaseUrl: room.url,
       storeUrl: 'file:///nowhere',
       dataDir: directory,
-      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
+      environment: { ...programEnvironment(room.url), ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
     });
 
     const { stderr } = await runAdminInHost(['accounts', 'create', '--name', 'empty', '--data-dir', directory], {});

@@ -11,6 +11,7 @@ import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey, listKeys, readKey, revokeKey } from '../../src/accounts/keys.ts';
 import { redeemSignInLink } from '../../src/accounts/sign-in-links.ts';
 import { builtProgram } from '../support/built-program.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -32,7 +33,7 @@ function firstRun(): Promise<FirstRun> {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
-      DATABASE_URL: test.url,
+      ...programEnvironment(test.url),
       ENCRYPTION_KEY: 'an encryption key of at least 32 characters',
     },
     stdio: ['ignore', 'pipe', 'inherit'],

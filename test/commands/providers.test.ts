@@ -10,6 +10,7 @@ import { writeInstance } from '../../src/standalone/instance.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 
 let room: TaskRoom;
 let directory: string;
@@ -24,7 +25,7 @@ after(async () => {
 });
 
 async function admin(args: readonly string[], environment: Record<string, string> = {}) {
-  return runAdminInHost([...args, '--json'], { DATABASE_URL: room.url, ENCRYPTION_KEY, ...environment });
+  return runAdminInHost([...args, '--json'], { ...programEnvironment(room.url), ENCRYPTION_KEY, ...environment });
 }
 
 async function statusOf(name: string, environment: Record<string, string> = {}): Promise<string | undefined> {
@@ -53,7 +54,7 @@ describe('admin models providers', () => {
       databaseUrl: room.url,
       storeUrl: '',
       dataDir: directory,
-      environment: { DATABASE_URL: room.url, ENCRYPTION_KEY },
+      environment: { ...programEnvironment(room.url), ENCRYPTION_KEY },
       upstreamKeys: ['runway'],
     });
     const ofInstallation = ['models', 'providers', '--data-dir', directory, '--json'];

@@ -15,6 +15,7 @@ import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transit
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { runAdminInHost } from './admin-command.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 
 const OLD = 'the old encryption key of 32 characters or more';
 const NEW = 'the new encryption key of 32 characters or more';
@@ -60,7 +61,7 @@ describe('admin secrets', () => {
   });
 
   it('re-encrypts, reports progress, and reports when the old key can be removed', async () => {
-    const environment = { DATABASE_URL: room.url, ...ROTATING };
+    const environment = { ...programEnvironment(room.url), ...ROTATING };
     await store(OLD);
     await store(OLD);
     await store(NEW);
@@ -74,14 +75,14 @@ describe('admin secrets', () => {
     assert.match(done.stderr, /pass 1: 2 read, \d encrypted anew\npass 1: 3 read, 2 encrypted anew/);
     assert.match(String(done.printed['encryptionKeyFallbacks']), /^can be removed, if every api and worker/);
     assert.equal(again.printed['reencrypted'], 0);
-    const alone = await admin({ DATABASE_URL: room.url, ENCRYPTION_KEY: NEW }, 'status');
+    const alone = await admin({ ...programEnvironment(room.url), ENCRYPTION_KEY: NEW }, 'status');
     assert.deepEqual([alone.printed['current'], alone.printed['encryptionKeyFallbacks']], [3, 'none']);
   });
 
   it('fails when no key can decrypt a secret, and names its account', async () => {
     const accountId = await store('a key that no one has any more 32 characters');
 
-    const { code, stdout } = await admin({ DATABASE_URL: room.url, ...ROTATING }, 'status');
+    const { code, stdout } = await admin({ ...programEnvironment(room.url), ...ROTATING }, 'status');
 
     assert.equal(code, 1);
     assert.deepEqual((JSON.parse(stdout) as { undecryptableAccounts: unknown }).undecryptableAccounts, [accountId]);
@@ -89,7 +90,7 @@ describe('admin secrets', () => {
 
   it('names the missing key, without a stack, when webhook-key cannot decrypt a secret', async () => {
     const accountId = await store('a lost encryption key of 32 characters or more');
-    const environment = { DATABASE_URL: room.url, ...ROTATING };
+    const environment = { ...programEnvironment(room.url), ...ROTATING };
 
     const { code, stderr } = await runAdminInHost(['webhook-key', 'show', '--account', accountId], environment);
 
@@ -102,7 +103,7 @@ describe('admin secrets', () => {
   });
 
   it('reports how long the old URL signing key is needed for downloads', async () => {
-    const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: OLD };
+    const environment = { ...programEnvironment(room.url), ...ROTATING, URL_SIGNING_KEY_FALLBACKS: OLD };
 
     const { printed } = await admin({ ...environment, URL_LIFETIME_SECONDS: '600' }, 'status');
 
@@ -110,7 +111,11 @@ describe('admin secrets', () => {
   });
 
   it('reports until when open tasks need the old URL signing key: only those that began with it', async () => {
-    const environment = { DATABASE_URL: room.url, ...ROTATING, URL_SIGNING_KEY_FALLBACKS: `${'x'.repeat(32)},${OLD}` };
+    const environment = {
+      ...programEnvironment(room.url),
+      ...ROTATING,
+      URL_SIGNING_KEY_FALLBACKS: `${'x'.repeat(32)},${OLD}`,
+    };
     const advice = async () => String((await admin(environment, 'status')).printed['urlSigningKeyFallbacks']);
     await begin(90_000, NEW);
     await begin(-1, OLD);
@@ -154,7 +159,7 @@ describe('admin secrets of npm start', () => {
       dataDir: directory,
       startedAt: startedAt.toISOString(),
       environment: {
-        DATABASE_URL: room.url,
+        ...programEnvironment(room.url),
         ...Object.fromEntries(keys.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
       },
     });

@@ -9,6 +9,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { runAdminInHost } from './admin-command.ts';
 import type { CommandResult } from './admin-command.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 
 let test: TestDatabase;
 before(async () => {
@@ -26,7 +27,7 @@ async function link(...args: string[]): Promise<{ readonly key: string; readonly
 }
 
 function run(...args: string[]): Promise<CommandResult> {
-  const environment = { DATABASE_URL: test.url, PUBLIC_URL: 'https://api.example.com' };
+  const environment = { ...programEnvironment(test.url), PUBLIC_URL: 'https://api.example.com' };
   return runAdminInHost(['sign-in-link', '--json', ...args], environment);
 }
 

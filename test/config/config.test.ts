@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadConfig, loadDatabaseConfig, loadEncryptionKeys, loadLogConfig } from '../../src/config/config.ts';
+import {
+  loadConfig,
+  loadDatabaseConfig,
+  loadDirectDatabaseConfig,
+  loadEncryptionKeys,
+  loadLogConfig,
+} from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
 import { LEAST, problemsOf as problemsIn } from './least-configuration.ts';
@@ -96,7 +102,12 @@ describe('the configuration', () => {
       UPSTREAM_ACME_KEY: 'acme key',
     });
 
-    assert.deepEqual(config.database, { url: LEAST.DATABASE_URL, poolSize: 3 });
+    assert.deepEqual(config.database, {
+      url: LEAST.DATABASE_URL,
+      poolSize: 3,
+      isPooled: false,
+      preparesStatements: true,
+    });
     assert.equal(config.temporal.address, LEAST.TEMPORAL_ADDRESS);
     assert.equal(config.temporal.namespace, 'media');
     assert.equal(config.temporal.apiKey, 'cloud key');
@@ -186,9 +197,45 @@ describe('the configuration', () => {
 
   it('reads the log settings, the database and the encryption key alone, whatever else is missing', () => {
     assert.deepEqual(loadLogConfig({ LOG_LEVEL: 'debug', LOG_FORMAT: 'pretty' }), { level: 'debug', format: 'pretty' });
-    assert.deepEqual(loadDatabaseConfig({ DATABASE_URL: 'postgres://db/x' }), { url: 'postgres://db/x', poolSize: 10 });
+    assert.deepEqual(loadDatabaseConfig({ DATABASE_URL: 'postgres://db/x' }), {
+      url: 'postgres://db/x',
+      poolSize: 10,
+      isPooled: false,
+      preparesStatements: true,
+    });
     assert.deepEqual(loadEncryptionKeys({ ENCRYPTION_KEY: LEAST.ENCRYPTION_KEY }), [LEAST.ENCRYPTION_KEY]);
     assert.throws(() => loadLogConfig({ LOG_LEVEL: 'loud' }), ConfigurationError);
+  });
+});
+
+describe('the way to the database', () => {
+  const url = 'postgres://pooler/x';
+  const direct = 'postgres://db/x';
+
+  it('prepares no statements behind a pooler, unless that is set', () => {
+    const pooled = { DATABASE_URL: url, DATABASE_POOLER: 'transaction' };
+    const expected = { url, poolSize: 10, isPooled: true };
+    assert.deepEqual(loadDatabaseConfig(pooled), { ...expected, preparesStatements: false });
+    assert.deepEqual(loadDatabaseConfig({ ...pooled, DATABASE_STATEMENTS: 'named' }), {
+      ...expected,
+      preparesStatements: true,
+    });
+    assert.equal(
+      loadDatabaseConfig({ DATABASE_URL: direct, DATABASE_STATEMENTS: 'unnamed' }).preparesStatements,
+      false,
+    );
+  });
+
+  it('is the direct one for migrate, which needs no other, and never that of a pooler', () => {
+    const migrates = { url: direct, poolSize: 10 };
+    assert.deepEqual(loadDirectDatabaseConfig({ DATABASE_URL: direct }), migrates);
+    assert.deepEqual(loadDirectDatabaseConfig({ DATABASE_DIRECT_URL: direct }), migrates);
+    const both = { DATABASE_URL: url, DATABASE_DIRECT_URL: direct, DATABASE_POOLER: 'transaction' };
+    assert.deepEqual(loadDirectDatabaseConfig(both), migrates);
+    assert.throws(
+      () => loadDirectDatabaseConfig({ DATABASE_URL: url, DATABASE_POOLER: 'transaction' }),
+      (error) => error instanceof ConfigurationError && /DATABASE_DIRECT_URL is not set: with/.test(error.message),
+    );
   });
 });
 

@@ -78,6 +78,9 @@ describe('the URL of another service', () => {
     assert.deepEqual(problemsOf(https), []);
     const cases: readonly (readonly [NodeJS.ProcessEnv, RegExp])[] = [
       [{ DATABASE_URL: 'mysql://db/darkroom' }, /^DATABASE_URL: want postgres:/],
+      [{ DATABASE_DIRECT_URL: 'db:5432' }, /^DATABASE_DIRECT_URL: want postgres:/],
+      [{ DATABASE_POOLER: 'session' }, /^DATABASE_POOLER: "session" is not one of none, transaction$/],
+      [{ DATABASE_STATEMENTS: 'none' }, /^DATABASE_STATEMENTS: "none" is not one of named, unnamed$/],
       [{ ...https, PUBLIC_URL: 'http://api.example.com' }, /^PUBLIC_URL: .* only HTTPS is served here$/],
       [{ TLS_CERT_FILE: 'a', TLS_KEY_FILE: 'b', PUBLIC_URL: 'http://127.0.0.1:8787' }, /^PUBLIC_URL: /],
       [{ ...https, TRUSTED_PROXIES: '0.0.0.0/0' }, /^TRUSTED_PROXIES: "0\.0\.0\.0\/0" includes every address/],

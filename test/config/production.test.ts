@@ -39,6 +39,10 @@ const WEAK = {
     { DATABASE_URL: 'postgres://postgres:Postgres@db/darkroom' },
     /^DATABASE_URL has a well-known password/,
   ],
+  'a well-known password behind a pooler': [
+    { DATABASE_DIRECT_URL: 'postgres://postgres:Postgres@db/darkroom' },
+    /^DATABASE_DIRECT_URL has a well-known password/,
+  ],
 } as const;
 
 describe('production', () => {

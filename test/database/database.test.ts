@@ -7,6 +7,7 @@ import { migrate, readInstallationId } from '../../src/database/migrate.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -113,7 +114,7 @@ describe('requesting a connection inside a transaction that holds one', () => {
   });
 
   it('is allowed for another pool, and for work that outlives the transaction', async () => {
-    const other = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
+    const other = openDatabase({ ...programConfig(testDatabase.url), poolSize: 1 }, silentLogger());
     let release = (): void => {};
     const isReleased = new Promise<void>((resolve) => {
       release = resolve;
@@ -142,7 +143,7 @@ describe('an unavailable database', () => {
       );
       await away.close();
     }
-    const other = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
+    const other = openDatabase({ ...programConfig(testDatabase.url), poolSize: 1 }, silentLogger());
     await assert.rejects(
       database.transaction(async (transaction) => {
         const [row] = await transaction.query<{ pid: number }>({
@@ -158,7 +159,7 @@ describe('an unavailable database', () => {
   });
 
   it('ends the transaction in progress, and never the process', async () => {
-    const own = openDatabase({ url: testDatabase.url, poolSize: 1 }, silentLogger());
+    const own = openDatabase({ ...programConfig(testDatabase.url), poolSize: 1 }, silentLogger());
     const work = own.transaction(async (transaction) => {
       const [row] = await transaction.query<{ pid: number }>({
         name: 'own_pid',

@@ -14,6 +14,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { Role } from '../support/darkroom.ts';
+import { programConfig, programEnvironment } from '../support/pooled-run.ts';
 import { createReleaseDatabase, readReleaseFixture } from '../support/release-fixture.ts';
 import type { ReleaseDatabase } from '../support/release-fixture.ts';
 import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
@@ -32,7 +33,7 @@ describe(`an upgrade from ${VERSION}`, () => {
   before(async () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-upgrade-'));
     release = await createReleaseDatabase(VERSION);
-    database = openDatabase({ url: release.url, poolSize: 2 }, silentLogger());
+    database = openDatabase({ ...programConfig(release.url), poolSize: 2 }, silentLogger());
     await migrate(release.url, database, silentLogger());
     namespace = await createTestNamespace();
     const port = await reservePort();
@@ -42,7 +43,7 @@ describe(`an upgrade from ${VERSION}`, () => {
       {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
-        DATABASE_URL: release.url,
+        ...programEnvironment(release.url),
         TEMPORAL_ADDRESS: temporalAddress(),
         TEMPORAL_NAMESPACE: namespace.name,
         STORE_URL: `file://${path.join(directory, 'store')}`,

@@ -13,6 +13,7 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { startHealthCheckingProxy } from '../support/health-checking-proxy.ts';
 import type { HealthCheckingProxy } from '../support/health-checking-proxy.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
 const REQUEST_EVERY_MS = 40;
@@ -173,7 +174,7 @@ describe('rotating the keys under load', () => {
   }
 
   async function reencrypt(keys: Keys): Promise<Record<string, unknown>> {
-    const environment = { ...keys, DATABASE_URL: outside.darkroom.testDatabase.url };
+    const environment = { ...keys, ...programEnvironment(outside.darkroom.testDatabase.url) };
     const { code, stdout, stderr } = await runAdminCommand(['secrets', 'reencrypt', '--json'], environment);
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout) as Record<string, unknown>;

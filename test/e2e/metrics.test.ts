@@ -15,7 +15,7 @@ import { startDatabaseWire } from '../support/database-wire.ts';
 import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
-import { adminUrl } from '../support/test-database.ts';
+import { servingUrl } from '../support/pooled-run.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { everyMetric } from '../telemetry/every-metric.ts';
 import { parseExposition, scrape } from '../telemetry/exposition.ts';
@@ -35,7 +35,7 @@ describe('the metrics of a running service', () => {
   let api: string;
   let worker: string;
   before(async () => {
-    wire = await startDatabaseWire(adminUrl());
+    wire = await startDatabaseWire(servingUrl());
     receiver = createHttpServer((request, response) => {
       request.resume();
       response.writeHead(request.url === '/gone' ? 410 : 204).end();

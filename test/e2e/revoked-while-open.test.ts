@@ -13,6 +13,7 @@ import { openEventSource } from '../http/event-source.ts';
 import type { EventSourceReader } from '../http/event-source.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Sends a token every 5 s. */
@@ -205,7 +206,7 @@ describe('open responses', () => {
     const open = await openAll(account);
 
     const { code, stderr } = await runAdminCommand(['accounts', 'suspend', account.id, '--reason', 'a test'], {
-      DATABASE_URL: darkroom.testDatabase.url,
+      ...programEnvironment(darkroom.testDatabase.url),
     });
     assert.equal(code, 0, stderr);
 

@@ -9,6 +9,7 @@ import { startDatabaseWire } from '../support/database-wire.ts';
 import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role } from '../support/darkroom.ts';
+import { servingUrl } from '../support/pooled-run.ts';
 import { adminUrl } from '../support/test-database.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
@@ -17,7 +18,7 @@ describe('an api that is started before its database', () => {
   let darkroom: Darkroom;
   let api: Role;
   before(async () => {
-    wire = await startDatabaseWire(adminUrl());
+    wire = await startDatabaseWire(servingUrl());
     darkroom = await startDarkroom({ workers: 0, databaseServer: wire.url });
     const [only] = darkroom.apis;
     assert.ok(only !== undefined);

@@ -10,6 +10,7 @@ import { newWebhookSecret } from '../../src/callbacks/signing.ts';
 import { checkStoredSecrets } from '../../src/commands/check-stored-secrets.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { builtProgram } from '../support/built-program.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -109,7 +110,7 @@ describe('an api', () => {
 
 describe('migrate', () => {
   it('reports that Temporal is unavailable', async () => {
-    const { code, output } = await run('migrate', { DATABASE_URL: test.url });
+    const { code, output } = await run('migrate', programEnvironment(test.url));
     assert.equal(code, 1, output);
     assertPlain(output, new RegExp(`^TEMPORAL_ADDRESS: no Temporal server answers at ${NOWHERE}: .*$`, 'm'));
   });

@@ -16,6 +16,7 @@ import type { DatabaseWire } from '../support/database-wire.ts';
 import { createGate, startHeldAnswers } from '../support/held-answers.ts';
 import type { HeldAnswers } from '../support/held-answers.ts';
 import { letPass } from '../support/let-pass.ts';
+import { servingUrl } from '../support/pooled-run.ts';
 import { adminUrl } from '../support/test-database.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
@@ -36,7 +37,7 @@ let held: HeldAnswers;
 let world: DarkroomWithUpstreams;
 let direct: Database;
 before(async () => {
-  [wire, held] = await Promise.all([startDatabaseWire(adminUrl()), startHeldAnswers()]);
+  [wire, held] = await Promise.all([startDatabaseWire(servingUrl()), startHeldAnswers()]);
   // So that each activity waits for the response of a statement, and none for a connection.
   const environment = { CALLBACK_OFFSETS_SECONDS, DATABASE_POOL_SIZE: '40' };
   world = await startDarkroomWithUpstreams(environment, [held.url], {}, 1, wire.url);

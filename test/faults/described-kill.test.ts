@@ -20,6 +20,7 @@ import { runAdminCommand } from '../commands/admin-command.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
 const POLL_MS = 20;
@@ -363,7 +364,7 @@ describe('a worker that is killed', () => {
     });
     assert.ok(counts !== undefined && counts.successes > 2 * KINDS.length);
     assert.equal(counts.captures, counts.successes);
-    const { code, stdout } = await runAdminCommand(['ledger', 'verify'], { DATABASE_URL: darkroom.testDatabase.url });
+    const { code, stdout } = await runAdminCommand(['ledger', 'verify'], programEnvironment(darkroom.testDatabase.url));
     assert.equal(code, 0, stdout);
   });
 });

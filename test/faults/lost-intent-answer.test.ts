@@ -8,14 +8,13 @@ import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';
 import type { DatabaseWire } from '../support/database-wire.ts';
-import { adminUrl } from '../support/test-database.ts';
+import { servingUrl } from '../support/pooled-run.ts';
 
 let wire: DatabaseWire;
 let world: DarkroomWithUpstreams;
 before(async () => {
-  wire = await startDatabaseWire(adminUrl());
-  process.env['DARKROOM_TEST_DATABASE_URL'] = wire.url;
-  world = await startDarkroomWithUpstreams();
+  wire = await startDatabaseWire(servingUrl());
+  world = await startDarkroomWithUpstreams({}, [], {}, 1, wire.url);
 });
 after(async () => {
   await world?.stop();

@@ -9,6 +9,7 @@ import { newTask } from './route-requests.ts';
 import { serveAdmin } from './serve-admin.ts';
 import type { ServedAdmin } from './serve-admin.ts';
 import type { ServedAccount } from './serve.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 let admin: ServedAdmin;
 before(async () => {
@@ -122,7 +123,7 @@ describe('repairs', () => {
   it('are one list, whichever process made them', async () => {
     const account = await admin.served.newAccount();
     const tasks = [await lostTask(account), await lostTask(account), await lostTask(account)];
-    const another = openDatabase({ url: admin.served.room.url, poolSize: 2 }, silentLogger());
+    const another = openDatabase({ ...programConfig(admin.served.room.url), poolSize: 2 }, silentLogger());
     try {
       for (const [index, taskId] of tasks.entries()) {
         await repair(taskId, false, index % 2 === 0 ? another : admin.served.room.database);

@@ -15,6 +15,7 @@ import type { SecureVersion, TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { reservePort } from '../support/reserve-port.ts';
 import { Role, startDarkroom } from '../support/darkroom.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import type { TestCertificate } from '../support/test-certificate.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -283,7 +284,7 @@ function environmentFor(databaseUrl: string, port: number, publicUrl: string): N
   return {
     // oxlint-disable-next-line node/no-process-env -- the process needs PATH
     PATH: process.env['PATH'],
-    DATABASE_URL: databaseUrl,
+    ...programEnvironment(databaseUrl),
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     STORE_URL: `file://${path.join(directory, 'store')}`,
     URL_SIGNING_KEY: 'a signing key of at least 32 characters',

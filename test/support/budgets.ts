@@ -49,6 +49,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   mcp: 10,
   objects: 30,
   oracle: 260,
+  pooler: 180,
   'offline-text': 20,
   presenters: 10,
   processes: 40,

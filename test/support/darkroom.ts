@@ -37,7 +37,7 @@ export interface DarkroomOptions {
   readonly temporalAddress?: string;
   /** A namespace that it shares; its creator closes it. Default: one of its own. */
   readonly namespace?: TestNamespace;
-  /** The PostgreSQL server to create the database on; default: the run's. */
+  /** The URL of the server that its processes connect to; default: the run's. */
   readonly databaseServer?: string;
   /** Whether a process that ends by itself is restarted, as its supervisor would do. By default that fails the test. */
   readonly isSupervised?: boolean;
@@ -273,7 +273,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
   const base: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],
     HOME: process.env['HOME'],
-    DATABASE_URL: testDatabase.url,
+    ...testDatabase.environment,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace.name,
     STORE_URL: `file://${path.join(directory, 'store')}`,

@@ -15,6 +15,7 @@ import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { TEST_BUDGET_SECONDS } from './budgets.ts';
 import { FileDurations, groupOf } from './file-durations.ts';
+import { POOLER_VARIABLE } from './pooled-run.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
 import { shareProcesses } from './shared-processes.ts';
@@ -72,12 +73,13 @@ if (options.unit) {
 }
 
 /** Says to the processes of the tests where the services are. */
-function provide({ databaseUrl, temporalAddress, temporalCli }: TestServices): void {
+function provide({ databaseUrl, poolerUrl, temporalAddress, temporalCli }: TestServices): void {
   const bundle = packageFile('dist/workflow-bundle.js');
   Object.assign(process.env, {
     DARKROOM_TEST_DATABASE_URL: databaseUrl,
     DARKROOM_TEST_TEMPORAL_ADDRESS: temporalAddress,
     DARKROOM_TEST_TEMPORAL_CLI: temporalCli,
+    ...(poolerUrl === undefined ? {} : { [POOLER_VARIABLE]: poolerUrl }),
     ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),
   });
 }

@@ -9,6 +9,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
+import { startPgBouncer } from './pgbouncer.ts';
+import { whyNoPgBouncer } from './pgbouncer-program.ts';
 import { reservePort } from './reserve-port.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
@@ -18,6 +20,8 @@ import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temp
 export interface TestServices {
   /** A URL with the privilege to create databases. */
   readonly databaseUrl: string;
+  /** The same through a pooler, if the run has one (pooled-run.ts). */
+  readonly poolerUrl: string | undefined;
   readonly temporalAddress: string;
   /** The CLI, for tests that use the server as an operator does. */
   readonly temporalCli: string;
@@ -35,7 +39,8 @@ export async function startServices(
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-test-'));
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(directory, 0o711);
-  const running: RunningProcess[] = [];
+  const isPooled = readPooler(environment);
+  const running: Pick<RunningProcess, 'stop'>[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((server) => server.stop()));
     await rm(directory, { recursive: true, force: true });
@@ -70,7 +75,10 @@ export async function startServices(
         await server.ready((signal) => waitForCluster(cluster, signal));
       }),
     ]);
-    return { databaseUrl: clusterUrl(cluster, 'postgres'), temporalAddress, temporalCli, stop };
+    const databaseUrl = clusterUrl(cluster, 'postgres');
+    const pooler = isPooled ? await startPgBouncer(databaseUrl) : undefined;
+    if (pooler !== undefined) running.push(pooler);
+    return { databaseUrl, poolerUrl: pooler?.through(databaseUrl), temporalAddress, temporalCli, stop };
 
     async function startTemporal(): Promise<void> {
       const server = startProcess('Temporal', temporal, 'SIGTERM');
@@ -81,6 +89,16 @@ export async function startServices(
     await stop();
     throw error;
   }
+}
+
+/** Whether the program reaches PostgreSQL through PgBouncer in this run. */
+function readPooler(environment: NodeJS.ProcessEnv): boolean {
+  const { DARKROOM_TEST_POOLER: pooler = '' } = environment;
+  if (pooler === '') return false;
+  if (pooler !== 'pgbouncer') throw new Error(`DARKROOM_TEST_POOLER: "${pooler}" is not pgbouncer`);
+  const reason = whyNoPgBouncer();
+  if (reason !== false) throw new Error(`DARKROOM_TEST_POOLER: there is no PgBouncer here: ${reason}`);
+  return true;
 }
 
 interface RunningProcess {

@@ -8,21 +8,20 @@ import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { directServer, programConfig, programEnvironment, servingUrl } from './pooled-run.ts';
+
+export { adminUrl } from './pooled-run.ts';
 
 const TEMPLATE = 'darkroom_template';
 const LOCK = 20_261_121;
 
 export interface TestDatabase {
+  /** On PostgreSQL itself, for sessions of tests and for `migrate`. */
   readonly url: string;
+  /** The variables with which processes of the program reach it. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly database: Database;
   close(): Promise<void>;
-}
-
-/** The URL of the run's PostgreSQL. @throws {Error} the file was run without `npm test`. */
-export function adminUrl(): string {
-  const url = process.env['DARKROOM_TEST_DATABASE_URL'];
-  if (url === undefined) throw new Error('no test services: run this file with npm test -- <file>');
-  return url;
 }
 
 function urlOf(admin: string, name: string): string {
@@ -33,31 +32,33 @@ function urlOf(admin: string, name: string): string {
 
 /**
  * @param observe called with the name of every statement that goes through `database`.
- * @param server the URL of the server to create it on; default: the run's.
+ * @param server the URL of the server that the program reaches it on; default: the run's.
  */
 export async function createTestDatabase(
   observe?: (statement: string) => void,
-  server: string = adminUrl(),
+  server: string = servingUrl(),
 ): Promise<TestDatabase> {
+  const direct = directServer(server);
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(server, async (admin) => {
+  await asAdmin(direct, async (admin) => {
     await admin.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [TEMPLATE]);
-    if (rowCount === 0) await createTemplate(server, admin);
+    if (rowCount === 0) await createTemplate(direct, admin);
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
   });
-  const url = urlOf(server, name);
-  const database = openDatabase({ url, poolSize: 10 }, silentLogger(), observe);
+  const url = urlOf(direct, name);
+  const database = openDatabase({ ...programConfig(url, server), poolSize: 10 }, silentLogger(), observe);
   // Each installation has an id of its own, and so has each clone: its tasks' workflow ids are unique.
   await database.query({ name: 'new_installation', text: 'UPDATE installation SET id = $1' }, [
     `inst_${randomBytes(8).toString('hex')}`,
   ]);
   return {
     url,
+    environment: programEnvironment(url, server),
     database,
     async close() {
       await database.close();
-      await asAdmin(server, (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
+      await asAdmin(direct, (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
 }

@@ -19,13 +19,14 @@ import { fingerprint } from '../../src/tasks/record/fingerprint.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 describe('the tasks whose results clients wait for', () => {
   let room: TaskRoom;
   let other: Database;
   before(async () => {
     room = await openTaskRoom();
-    other = openDatabase({ url: room.url, poolSize: 5 }, silentLogger());
+    other = openDatabase({ ...programConfig(room.url), poolSize: 5 }, silentLogger());
   });
   after(async () => {
     await other.close();

@@ -12,10 +12,10 @@ import type { EventFeed } from '../../src/tasks/listing/feed.ts';
 import { addEvent, addEvents, lockTask } from '../../src/tasks/record/timeline.ts';
 import type { TaskEvent } from '../../src/tasks/record/timeline.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { adminUrl } from '../support/test-database.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 let room: TaskRoom;
 let caller: Caller;
@@ -39,13 +39,6 @@ async function happen(taskId: TaskId, type: 'restarted' | 'erased' = 'restarted'
     await lockTask(transaction, taskId);
     await addEvent(transaction, taskId, type);
   });
-}
-
-async function databaseUrl(): Promise<URL> {
-  const [row] = await room.rows<{ name: string }>('SELECT current_database() AS name');
-  const url = new URL(adminUrl());
-  url.pathname = row?.name ?? '';
-  return url;
 }
 
 interface Listening {
@@ -200,10 +193,9 @@ describe('subscribing to a task', () => {
 
 describe('the feed itself', () => {
   it('queries the database only while there are subscribers', async () => {
-    const url = (await databaseUrl()).href;
     const asked = { idle: 0, busy: 0 };
     const [idleDatabase, busyDatabase] = (['idle', 'busy'] as const).map((name) =>
-      openDatabase({ url, poolSize: 2 }, silentLogger(), () => {
+      openDatabase({ ...programConfig(room.url), poolSize: 2 }, silentLogger(), () => {
         asked[name] += 1;
       }),
     );
@@ -232,8 +224,9 @@ describe('the feed itself', () => {
   });
 
   it('resumes after the database was unavailable', async () => {
-    const proxy = await startProxy(await databaseUrl());
-    const database = openDatabase({ url: proxy.url, poolSize: 2 }, silentLogger());
+    const config = programConfig(room.url);
+    const proxy = await startProxy(new URL(config.url));
+    const database = openDatabase({ ...config, url: proxy.url, poolSize: 2 }, silentLogger());
     const own = createEventFeed({ database, logger: silentLogger() });
     const taskId = await newTask();
     const listening = listen(taskId, 0, own);

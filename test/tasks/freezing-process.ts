@@ -11,9 +11,10 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { acceptOne } from '../../src/tasks/create/accept.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 const [url = '', statementName = '', accountId = '', keyId = '', taskId] = process.argv.slice(2);
-const pool = openDatabase({ url, poolSize: 1 }, silentLogger(), (name) => {
+const pool = openDatabase({ ...programConfig(url), poolSize: 1 }, silentLogger(), (name) => {
   // Before it is sent: earlier statements of the transaction hold their locks.
   if (name === statementName) process.kill(process.pid, 'SIGSTOP');
 });

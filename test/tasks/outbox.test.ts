@@ -21,6 +21,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 let room: TaskRoom;
 before(async () => {
@@ -184,7 +185,7 @@ describe('an account whose row stays locked', () => {
   /** Locks the account's row until the work is done. */
   const whileLocked = async (caller: Caller, work: () => Promise<unknown>): Promise<void> => {
     const locking = { name: 'test_lock', text: 'SELECT 1 FROM account_counters WHERE account_id = $1 FOR UPDATE' };
-    const other = openDatabase({ url: room.url, poolSize: 1 }, silentLogger());
+    const other = openDatabase({ ...programConfig(room.url), poolSize: 1 }, silentLogger());
     try {
       await other.transaction(async (transaction) => {
         await transaction.query(locking, [caller.accountId]);

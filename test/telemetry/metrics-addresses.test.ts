@@ -12,6 +12,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { readSettings } from '../../src/standalone/settings.ts';
 import { supervise, temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { Role } from '../support/darkroom.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -106,7 +107,7 @@ describe('a worker that waits for Temporal', () => {
       ...LEAST,
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
-      DATABASE_URL: testDatabase.url,
+      ...programEnvironment(testDatabase.url),
       STORE_URL: `file://${directory}/store`,
       METRICS_PORT: String(port),
     };

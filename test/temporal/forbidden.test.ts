@@ -21,6 +21,7 @@ import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
 import { printedSteps, runStep } from '../support/manual-steps.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -63,7 +64,7 @@ describe('migrate without permission to prepare Temporal', () => {
 
   const migrate = (): Promise<void> =>
     runMigrate({
-      DATABASE_URL: database.url,
+      ...programEnvironment(database.url),
       TEMPORAL_ADDRESS: proxy.address,
       TEMPORAL_NAMESPACE: namespace,
       LOG_LEVEL: 'silent',
@@ -168,7 +169,7 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
     const server = { TEMPORAL_ADDRESS: proxy.address, TEMPORAL_NAMESPACE: namespace, ...credentials };
     proxy.forbid(...NAMESPACE_METHODS);
 
-    const migration = runMigrate({ DATABASE_URL: database.url, LOG_LEVEL: 'silent', ...server });
+    const migration = runMigrate({ ...programEnvironment(database.url), LOG_LEVEL: 'silent', ...server });
     const commands = [...(await printedSteps(migration)).values()];
     const [ofNamespace = '', ...others] = commands;
 
@@ -187,7 +188,7 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
   it('reports which of the credentials to check when they are rejected or TLS fails, and why', async () => {
     const rejected = async (changes: NodeJS.ProcessEnv): Promise<string> => {
       const server = { TEMPORAL_ADDRESS: proxy.address, ...credentials, ...changes };
-      const migration = runMigrate({ DATABASE_URL: database.url, LOG_LEVEL: 'silent', ...server });
+      const migration = runMigrate({ ...programEnvironment(database.url), LOG_LEVEL: 'silent', ...server });
       const error = await migration.then(
         () => undefined,
         (failure: unknown) => failure,

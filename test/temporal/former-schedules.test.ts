@@ -14,6 +14,7 @@ import { ensureSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
 import { printedSteps, runStep } from '../support/manual-steps.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
@@ -57,7 +58,7 @@ describe('migrate after an upgrade', () => {
 
   const migrate = (): Promise<void> =>
     runMigrate({
-      DATABASE_URL: database.url,
+      ...programEnvironment(database.url),
       TEMPORAL_ADDRESS: proxy.address,
       TEMPORAL_NAMESPACE: namespace,
       LOG_LEVEL: 'silent',

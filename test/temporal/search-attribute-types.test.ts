@@ -17,6 +17,7 @@ import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { startForbiddingProxy } from '../support/forbidding-proxy.ts';
 import type { ForbiddingProxy } from '../support/forbidding-proxy.ts';
 import { printedSteps, runStep } from '../support/manual-steps.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { temporalAddress } from '../support/test-namespace.ts';
@@ -72,7 +73,7 @@ describe('search attributes of another type', () => {
 
   const migrate = (namespace: string): Promise<void> =>
     runMigrate({
-      DATABASE_URL: database.url,
+      ...programEnvironment(database.url),
       TEMPORAL_ADDRESS: temporalAddress(),
       TEMPORAL_NAMESPACE: namespace,
       LOG_LEVEL: 'silent',

@@ -15,7 +15,7 @@ import { startDatabaseWire } from '../support/database-wire.ts';
 import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, Role, TestAccount } from '../support/darkroom.ts';
-import { adminUrl } from '../support/test-database.ts';
+import { servingUrl } from '../support/pooled-run.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { ACCOUNT_PAGES, goWithin, settled } from './support/every-page.ts';
 import { expectNoViolations, openSignedInPage } from './support/signed-in-page.ts';
@@ -36,7 +36,7 @@ describe('a dashboard whose service is unavailable', () => {
   let account: TestAccount;
   let paths: readonly string[];
   before(async () => {
-    wire = await startDatabaseWire(adminUrl());
+    wire = await startDatabaseWire(servingUrl());
     darkroom = await startDarkroom({ workers: 0, databaseServer: wire.url });
     const [only] = darkroom.apis;
     assert.ok(only !== undefined);

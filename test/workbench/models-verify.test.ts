@@ -13,6 +13,7 @@ import { definition } from '../catalogue/definitions.ts';
 import { JOBS, withRecorder } from '../providers/http/recorder.ts';
 import type { Answers, Recorded, Recorder } from '../providers/http/recorder.ts';
 import { builtProgram } from '../support/built-program.ts';
+import { programEnvironment } from '../support/pooled-run.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminInHost } from '../commands/admin-command.ts';
@@ -44,7 +45,7 @@ afterEach(async () => {
 after(() => room.close());
 
 const environment = (extra: Readonly<Record<string, string>> = KEY) => ({
-  DATABASE_URL: room.url,
+  ...programEnvironment(room.url),
   ENCRYPTION_KEY,
   MODELS_DIR: directory,
   // The loopback is not public.

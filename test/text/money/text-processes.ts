@@ -36,6 +36,7 @@ export function wireTo(database: Database): Wire {
       query: (statement, values) => pass(() => database.query(statement, values)),
       transaction: (work) => pass(() => database.transaction(work)),
       check: () => pass(() => database.check()),
+      verify: () => pass(() => database.verify()),
       pool: () => database.pool(),
       close: () => Promise.resolve(),
     },

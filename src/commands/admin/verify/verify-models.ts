@@ -9,7 +9,7 @@ import { createMediaInspector } from '@darkroom/media/inspect';
 import { definitionHash } from '../../../catalogue/definition.ts';
 import { readVerifications, recordVerification } from '../../../catalogue/live-verifications.ts';
 import type { LiveVerification } from '../../../catalogue/live-verifications.ts';
-import { loadDatabaseConfig } from '../../../config/config.ts';
+import { loadDirectDatabaseConfig } from '../../../config/config.ts';
 import { acquireSessionLock } from '../../../database/session-lock.ts';
 import { formatUsd } from '../../../domain/money.ts';
 import type { UpstreamSettings } from '../../../upstreams/upstream-settings.ts';
@@ -83,7 +83,7 @@ async function runAll(
 ): Promise<unknown> {
   const { database, environment } = installation;
   const before = await readVerifications(database);
-  const lock = await acquireSessionLock(loadDatabaseConfig(environment), LOCK);
+  const lock = await acquireSessionLock(loadDirectDatabaseConfig(environment), LOCK);
   if (lock === undefined) {
     throw new AdminError('another models verify runs on this database: start it again when that has ended');
   }
