@@ -14,6 +14,7 @@ import { SDK_METRICS_IN_CHART, namesIn } from '../telemetry/monitoring.ts';
 import { CHART, environmentOf, findObject, ofKind, readValues, render, withValue } from './helm-chart.ts';
 import type { KubernetesObject } from './helm-chart.ts';
 import { obtainHelm, whyNoHelm } from './helm-programs.ts';
+import { invalidQueries } from './promql.ts';
 
 describe('the metrics of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_000 }, () => {
   let helm: string;
@@ -109,5 +110,19 @@ describe('the metrics of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
         assert.ok(adapter.rules.external[0]?.seriesQuery.startsWith(`${name}{`));
       }
     }
+  });
+
+  it('query Prometheus in its language', async () => {
+    const { groups } = findObject(everything, 'PrometheusRule', 'darkroom').spec;
+    const dashboard = findObject(everything, 'ConfigMap', '-dashboards').data?.['darkroom.json'] ?? '';
+    const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
+    const ofRules = groups.flatMap(({ rules }) => rules.map(({ expr }) => String(expr)));
+    const ofPanels = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    assert.ok(ofRules.length > 20 && ofPanels.length > 20);
+    // Grafana puts a duration there.
+    const queries = [...ofRules, ...ofPanels].map((expr) => expr.replaceAll('$__rate_interval', '5m'));
+    const broken = ['sum(up', 'up{job="a" -}} }', 'up offset'];
+
+    assert.deepEqual(await invalidQueries([...queries, ...broken]), broken);
   });
 });
