@@ -1,0 +1,79 @@
+/** The Helm chart's generated files are current, and each of its values is documented. Its objects: test/wide/helm.test.ts. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { packageFile } from '../../src/config/package-root.ts';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
+import { documentedValues } from './helm-values.ts';
+import type { SchemaNode } from './helm-values.ts';
+import { CHART, renderHelmChart } from './render-helm-chart.ts';
+
+const read = (file: string): Promise<string> => readFile(packageFile(`${CHART}/${file}`), 'utf8');
+
+async function schema(): Promise<SchemaNode> {
+  return JSON.parse(await read('values.schema.json')) as SchemaNode;
+}
+
+/** Paths of the objects that a schema describes by their properties. */
+function pathsOf(node: SchemaNode, prefix = ''): readonly string[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, child]) => [
+    prefix + name,
+    ...pathsOf(child, `${prefix}${name}.`),
+  ]);
+}
+
+describe('the Helm chart', () => {
+  for (const [file, text] of renderHelmChart()) {
+    it(`has the ${file} that its sources render to`, async () => {
+      assert.equal(
+        await readFile(packageFile(file), 'utf8'),
+        text,
+        'run: npm run ts -- test/docs/render-helm-chart.ts',
+      );
+    });
+  }
+
+  it('documents every value', async () => {
+    const values = documentedValues(await read('values.yaml'), await schema());
+
+    assert.ok(values.length > 100, `only ${values.length} values`);
+    assert.deepEqual(
+      values.filter(({ meaning }) => meaning === '').map(({ path }) => path),
+      [],
+    );
+  });
+
+  it('has a default for every value of its schema', async () => {
+    const defaults = parse(await read('values.yaml')) as Record<string, unknown>;
+    const has = (path: string): boolean => {
+      let node: unknown = defaults;
+      for (const name of path.split('.')) {
+        if (typeof node !== 'object' || node === null || !Object.hasOwn(node, name)) return false;
+        node = (node as Record<string, unknown>)[name];
+      }
+      return true;
+    };
+
+    // `global` comes from a chart around this one, and `config` has the names of all settings.
+    const paths = pathsOf(await schema()).filter((path) => path !== 'global' && !path.startsWith('config.'));
+    assert.deepEqual(
+      paths.filter((path) => !has(path)),
+      [],
+    );
+  });
+
+  it('accepts exactly the queues of a worker', async () => {
+    const { properties } = await schema();
+    const queues = properties?.['workers']?.items?.properties?.['queues']?.items?.['enum'];
+
+    assert.deepEqual(queues, Object.keys(TASK_QUEUES));
+  });
+
+  it('has a version of the program', async () => {
+    const { version } = JSON.parse(await readFile(packageFile('package.json'), 'utf8')) as { version: string };
+    const { appVersion } = parse(await read('Chart.yaml')) as { appVersion: string };
+
+    assert.equal(appVersion, version);
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * Renders the generated files of the Helm chart: the settings in `values.schema.json` and `files/settings.txt`, the
+ * table of values in its README, and the copies of the alerts and the dashboard, because a chart reads no file outside
+ * of itself. Run by itself it writes them: `npm run ts -- test/docs/render-helm-chart.ts`
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageFile } from '../../src/config/package-root.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
+import type { Variable } from '../../src/config/variables.ts';
+import { documentedValues } from './helm-values.ts';
+import type { SchemaNode } from './helm-values.ts';
+import { table } from './markdown-table.ts';
+
+export const CHART = 'deploy/helm';
+
+/** Set by the templates, from values with names of their own, or without meaning in a container. */
+const SET_BY_THE_CHART: ReadonlySet<string> = new Set([
+  'HOST',
+  'PORT',
+  'PUBLIC_URL',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'TRUSTED_PROXIES',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  'METRICS_HOST',
+  'METRICS_PORT',
+  'TEMPORAL_ADDRESS',
+  'TEMPORAL_NAMESPACE',
+  'TEMPORAL_TLS',
+  'TEMPORAL_TLS_CA_FILE',
+  'TEMPORAL_TLS_CERT_FILE',
+  'TEMPORAL_TLS_KEY_FILE',
+  'STORE_URL',
+  'S3_ENDPOINT',
+  'S3_PUBLIC_ENDPOINT',
+  'S3_REGION',
+  'MODELS_DIR',
+  'EGRESS_ALLOW',
+  'EGRESS_DENY',
+  'EGRESS_PORTS',
+  'WORKER_QUEUES',
+  'SCRATCH_DIR',
+  'NODE_ENV',
+]);
+
+/** Of `npm start` alone. */
+const OF_STANDALONE: ReadonlySet<string> = new Set([
+  'DARKROOM_EMBEDDED',
+  'DATA_DIR',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'TEMPORAL_CLI_PATH',
+  'POSTGRES_PORT',
+]);
+
+const TABLE = /(?<=<!-- values -->\n\n)[^]*?(?=\n<!-- \/values -->)/;
+
+/** Every generated file, by its path below the root. */
+export function renderHelmChart(): ReadonlyMap<string, string> {
+  const schema = renderSchema();
+  return new Map([
+    [`${CHART}/values.schema.json`, `${JSON.stringify(schema, undefined, 2)}\n`],
+    [`${CHART}/files/settings.txt`, `${namesOfSettings().join('\n')}\n`],
+    [`${CHART}/files/alerts.yml`, read('docker/prometheus/alerts.yml')],
+    [`${CHART}/files/darkroom.json`, read('docker/grafana/darkroom.json')],
+    [`${CHART}/README.md`, read(`${CHART}/README.md`).replace(TABLE, () => renderTable(schema))],
+  ]);
+}
+
+/** The written schema, with the settings that `config` accepts. */
+function renderSchema(): SchemaNode {
+  const schema = JSON.parse(read(`${CHART}/values.schema.json`)) as SchemaNode & {
+    properties: { config: SchemaNode };
+  };
+  const settings = Object.entries<Variable>(VARIABLES).filter(
+    ([name, { kind }]) => kind !== 'secret' && !SET_BY_THE_CHART.has(name) && !OF_STANDALONE.has(name),
+  );
+  schema.properties.config = {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(settings.map(([name, variable]) => [name, schemaOf(variable)])),
+  };
+  return schema;
+}
+
+function schemaOf({ kind, choices, minimum, maximum, help: description }: Variable): SchemaNode {
+  if (choices !== undefined) return { description, enum: choices };
+  if (kind === 'boolean') return { description, type: 'boolean' };
+  if (kind === 'integer') return { description, type: 'integer', minimum, maximum };
+  return { description, type: ['string', 'number'] };
+}
+
+/** What `extraEnv` must not contain. */
+function namesOfSettings(): string[] {
+  return Object.entries<Variable>(VARIABLES).flatMap(([name, { kind }]) =>
+    kind === 'secret' ? [name, `${name}_FILE`] : [name],
+  );
+}
+
+function renderTable(schema: SchemaNode): string {
+  const rows = documentedValues(read(`${CHART}/values.yaml`), schema).map(({ path: name, fallback, meaning }) => [
+    `\`${name}\``,
+    fallback === undefined ? '' : `\`${JSON.stringify(fallback)}\``,
+    meaning.replaceAll('<', '\\<'),
+  ]);
+  return table(['value', 'default', 'meaning'], rows);
+}
+
+function read(file: string): string {
+  return readFileSync(packageFile(file), 'utf8');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [file, text] of renderHelmChart()) {
+    mkdirSync(path.dirname(packageFile(file)), { recursive: true });
+    writeFileSync(packageFile(file), text);
+  }
+}
