@@ -4,20 +4,26 @@
  */
 
 /** What one client of a window does repeatedly, on our side and on raw Temporal's. */
-export type Operation = 'start' | 'read' | 'finish';
+export type Operation = 'start' | 'read' | 'finish' | 'wait';
 
-export interface Measure {
+/** A figure of ours beside that of a yardstick, which is raw Temporal unless `raw` names another. */
+export interface Comparison {
   readonly name: string;
-  readonly operation: Operation;
   /** Clients at once, each with one operation under way. */
   readonly clients: number;
+  /** Open loop: operations begin at this rate, whether or not earlier ones have ended, and `clients` does not matter. */
+  readonly beginsPerSecond?: number;
   /** Which number of a window counts: operations per second, or the median latency of one in milliseconds. */
   readonly figure: 'perSecond' | 'medianMs';
   /** The ratio ours / raw: at least this if more is better, at most this if less is. */
   readonly bound: { readonly atLeast: number } | { readonly atMost: number };
-  readonly target: number;
+  readonly target?: number;
   readonly ours: string;
   readonly raw: string;
+}
+
+export interface Measure extends Comparison {
+  readonly operation: Operation;
   /** Whether workers run meanwhile. Without them, started workflows stay open and are discarded with the server. */
   readonly needsWorkers: boolean;
 }
@@ -81,7 +87,7 @@ export const MEASURES: readonly Measure[] = [
 ];
 
 /** Whether a ratio meets the promise. */
-export function isMet(measure: Measure, ratio: number): boolean {
+export function isMet(measure: Comparison, ratio: number): boolean {
   return 'atLeast' in measure.bound ? ratio >= measure.bound.atLeast : ratio <= measure.bound.atMost;
 }
 

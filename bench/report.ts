@@ -1,6 +1,6 @@
 /** Turns the windows of a run into its table. */
 import { isMet, median } from './measures.ts';
-import type { Measure } from './measures.ts';
+import type { Comparison } from './measures.ts';
 import type { Side } from './stage/stage.ts';
 
 /** One window: `value` is in the unit of its measure. */
@@ -13,7 +13,7 @@ export interface Window {
 }
 
 export interface Summary {
-  readonly measure: Measure;
+  readonly measure: Comparison;
   readonly ours: number;
   readonly raw: number;
   /** Median of ours over median of raw. */
@@ -24,7 +24,7 @@ export interface Summary {
 }
 
 /** Only measures of which every round has both sides. */
-export function summarise(measures: readonly Measure[], windows: readonly Window[]): readonly Summary[] {
+export function summarise(measures: readonly Comparison[], windows: readonly Window[]): readonly Summary[] {
   return measures.flatMap((measure) => {
     const of = (side: Side): readonly Window[] =>
       windows.filter((window) => window.measure === measure.name && window.side === side);
@@ -42,26 +42,31 @@ export function summarise(measures: readonly Measure[], windows: readonly Window
   });
 }
 
-/** The table as it is printed. */
-export function table(summaries: readonly Summary[]): string {
+/** The table as it is printed. @param bound the heading of the column of bounds. */
+export function table(summaries: readonly Summary[], bound = 'promised'): string {
   const rows = summaries.map(({ measure, ours, raw, ratio, spread, isMet }) => {
     const unit = measure.figure === 'perSecond' ? '/s' : ' ms';
-    const bound = 'atLeast' in measure.bound ? `≥ ${measure.bound.atLeast}` : `≤ ${measure.bound.atMost}`;
+    const bounded = 'atLeast' in measure.bound ? `≥ ${measure.bound.atLeast}` : `≤ ${measure.bound.atMost}`;
     return [
       measure.name,
-      String(measure.clients),
+      measure.beginsPerSecond === undefined ? String(measure.clients) : `${measure.beginsPerSecond}/s`,
       `${measure.ours}: ${ours.toFixed(1)}${unit}`,
       `${measure.raw}: ${raw.toFixed(1)}${unit}`,
       ratio.toFixed(2),
       spread.map((each) => each.toFixed(2)).join('–'),
-      bound,
-      String(measure.target),
+      bounded,
+      String(measure.target ?? ''),
       isMet ? 'ok' : 'MISSED',
     ];
   });
-  const all = [['measure', 'clients', 'ours', 'raw Temporal', 'ratio', 'spread', 'promised', 'target', ''], ...rows];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
-  return all
+  const target = summaries.some(({ measure }) => measure.target !== undefined) ? 'target' : '';
+  return columns([['measure', 'clients', 'ours', 'raw Temporal', 'ratio', 'spread', bound, target, ''], ...rows]);
+}
+
+/** Rows of cells as lines, each column as wide as its widest cell. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))

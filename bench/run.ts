@@ -11,18 +11,15 @@ import path from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { packageFile } from '../src/config/package-root.ts';
 import { MEASURES } from './measures.ts';
-import type { Measure } from './measures.ts';
 import { summarise, table } from './report.ts';
 import type { Window } from './report.ts';
+import { WARM_UP_SECONDS, measureSide, sidesOf } from './rounds.ts';
 import { Stage } from './stage/stage.ts';
 import type { Side } from './stage/stage.ts';
 import { wholeNumber } from '../src/commands/command-line.ts';
 import { positiveNumber } from '../test/support/number-options.ts';
 
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
-
-/** Before the first window that counts, everything has run once: compiled, connected, cached. */
-const WARM_UP_SECONDS = 2;
 
 const options = new Command('npm run bench --')
   .description('Measures Darkroom beside raw Temporal and prints the ratios.')
@@ -45,42 +42,31 @@ print('Starting PostgreSQL, Temporal, the api and the clients.');
 const stage = await Stage.open({ profileDirectory, report: print });
 try {
   print('Warming up.');
-  for (const side of ['raw', 'ours'] as const) await measureSide(side, undefined);
+  // Before the first window that counts, everything has run once: compiled, connected, cached.
+  for (const side of ['raw', 'ours'] as const) await measureRound(side, undefined);
   for (let round = 1; round <= options.windows; round++) {
-    // The order changes with each round, so that neither side always follows the other.
-    const sides: Side[] = round % 2 === 1 ? ['raw', 'ours'] : ['ours', 'raw'];
-    for (const side of sides) await measureSide(side, round);
+    for (const side of sidesOf(round)) await measureRound(side, round);
   }
 } finally {
   await stage.close();
 }
 if (windows.length > 0) await reportSummary();
 
-/** One window of each measurement; `round` undefined: a warm-up, which is not recorded. */
-async function measureSide(side: Side, round: number | undefined): Promise<void> {
-  for (const measure of measures.filter(({ needsWorkers }) => !needsWorkers)) {
-    await stage.reset();
-    await measureWindow(side, measure, round);
-  }
-  const withWorkers = measures.filter(({ needsWorkers }) => needsWorkers);
-  if (withWorkers.length === 0) return;
-  await stage.reset();
-  await stage.withWorkers(side, async () => {
-    // These leave nothing open, so that one state serves all of them. The worker is new: it warms up each time.
-    await stage.run(side, { operation: 'finish', clients: 8, seconds: WARM_UP_SECONDS });
-    for (const measure of withWorkers) await measureWindow(side, measure, round);
-  });
-}
-
-async function measureWindow(side: Side, measure: Measure, round: number | undefined): Promise<void> {
-  stopRequested.signal.throwIfAborted();
+/** @param round undefined: a warm-up, which is not recorded. */
+async function measureRound(side: Side, round: number | undefined): Promise<void> {
   const seconds = round === undefined ? Math.min(WARM_UP_SECONDS, options.seconds) : options.seconds;
-  const result = await stage.run(side, { operation: measure.operation, clients: measure.clients, seconds });
-  if (round === undefined) return;
-  const value = result[measure.figure];
-  windows.push({ measure: measure.name, side, round, value, operations: result.operations });
-  const unit = measure.figure === 'perSecond' ? '/s' : ' ms';
-  print(`  ${round}/${options.windows}  ${side.padEnd(4)}  ${measure.name.padEnd(14)}  ${value.toFixed(1)}${unit}`);
+  await measureSide(stage, side, {
+    measures,
+    secondsOf: () => seconds,
+    record: (measure, result) => {
+      if (round === undefined) return;
+      const value = result[measure.figure];
+      windows.push({ measure: measure.name, side, round, value, operations: result.operations });
+      const unit = measure.figure === 'perSecond' ? '/s' : ' ms';
+      print(`  ${round}/${options.windows}  ${side.padEnd(4)}  ${measure.name.padEnd(14)}  ${value.toFixed(1)}${unit}`);
+    },
+    signal: stopRequested.signal,
+  });
 }
 
 async function reportSummary(): Promise<void> {

@@ -39,9 +39,19 @@ async function create(client: number): Promise<string> {
   return (dataOf(answer) as { taskId: string }).taskId;
 }
 
-async function read(client: number, taskId: string): Promise<string> {
-  const answer = await connectionOf(client).request(`GET /v1/tasks/${taskId} HTTP/1.1\r\n${COMMON}\r\n`);
+async function read(client: number, taskId: string, head = ''): Promise<string> {
+  const answer = await connectionOf(client).request(`GET /v1/tasks/${taskId} HTTP/1.1\r\n${COMMON}${head}\r\n`);
   return answer.status === 200 ? answer.body : String(dataOf(answer));
+}
+
+function isFinished(body: string): boolean {
+  if (body.includes('"status":"fail"')) throw new Error(`a task failed: ${body}`);
+  return body.includes('"status":"success"');
+}
+
+function remember(taskId: string): void {
+  finished.unshift(taskId);
+  finished.splice(READ_TASKS);
 }
 
 function dataOf({ status, body }: HttpAnswer): unknown {
@@ -62,13 +72,14 @@ serveOrders({
   },
   async finish(client, clients) {
     const taskId = await create(client);
-    for (;;) {
+    do {
       await sleep(clients === 1 ? POLL_ALONE_MS : POLL_AMONG_MANY_MS);
-      const body = await read(client, taskId);
-      if (body.includes('"status":"fail"')) throw new Error(`a task failed: ${body}`);
-      if (body.includes('"status":"success"')) break;
-    }
-    finished.unshift(taskId);
-    finished.splice(READ_TASKS);
+    } while (!isFinished(await read(client, taskId)));
+    remember(taskId);
+  },
+  async wait(client) {
+    const taskId = await create(client);
+    while (!isFinished(await read(client, taskId, 'Prefer: wait=30\r\n')));
+    remember(taskId);
   },
 });

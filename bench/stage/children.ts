@@ -11,12 +11,12 @@ const STOP_TIMEOUT_MS = 15_000;
 /** A process of the bench; one with a channel reports over it when it is ready. */
 export class Child {
   readonly #process: ChildProcess;
-  readonly #name: string;
+  readonly name: string;
   readonly #exited: Promise<void>;
   readonly #ready: Promise<void>;
 
   constructor(name: string, launch: Launch, logFile: string) {
-    this.#name = name;
+    this.name = name;
     this.#process = spawn(launch.command, [...launch.args], {
       env: launch.environment,
       stdio: ['ignore', 'pipe', 'pipe', ...(launch.hasChannel === true ? (['ipc'] as const) : [])],
@@ -36,7 +36,7 @@ export class Child {
 
   /** @throws {Error} it could not be started. */
   get pid(): number {
-    if (this.#process.pid === undefined) throw new Error(`${this.#name} has no pid`);
+    if (this.#process.pid === undefined) throw new Error(`${this.name} has no pid`);
     return this.#process.pid;
   }
 
@@ -52,7 +52,7 @@ export class Child {
     });
     this.#process.send(order);
     const answer = await Promise.race([answered, this.#fails()]);
-    if ('error' in answer) throw new Error(`${this.#name}: ${answer.error}`);
+    if ('error' in answer) throw new Error(`${this.name}: ${answer.error}`);
     return answer.result;
   }
 
@@ -72,7 +72,7 @@ export class Child {
 
   async #fails(): Promise<never> {
     await this.#exited;
-    throw new Error(`${this.#name} ended; see its log`);
+    throw new Error(`${this.name} ended; see its log`);
   }
 }
 

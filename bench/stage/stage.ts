@@ -65,6 +65,7 @@ const COUNT_OUTBOX = { name: 'bench_count_outbox', text: 'SELECT count(*)::integ
 export interface StageOptions {
   /** The directory for CPU profiles of the api and the workers; undefined: none are taken. */
   readonly profileDirectory: string | undefined;
+  readonly countsStatements?: boolean;
   readonly report: (line: string) => void;
 }
 
@@ -73,6 +74,7 @@ export class Stage {
   readonly #temporalPort: number;
   readonly #temporalCli: string;
   readonly #profileDirectory: string | undefined;
+  readonly #countsStatements: boolean;
   readonly #children = new Set<Child>();
   /** Of the api and the workers, once there is a database. */
   #environment: Readonly<Record<string, string>> = {};
@@ -85,21 +87,24 @@ export class Stage {
     temporalPort: number;
     temporalCli: string;
     profileDirectory: string | undefined;
+    countsStatements: boolean;
   }) {
     this.#directory = parts.directory;
     this.#temporalPort = parts.temporalPort;
     this.#temporalCli = parts.temporalCli;
     this.#profileDirectory = parts.profileDirectory;
+    this.#countsStatements = parts.countsStatements;
   }
 
   /** Starts all but the workers; the caller must call `close`. */
-  static async open({ profileDirectory, report }: StageOptions): Promise<Stage> {
+  static async open({ profileDirectory, countsStatements = false, report }: StageOptions): Promise<Stage> {
     const temporalCli = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
     const stage = new Stage({
       directory: await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-')),
       temporalPort: await findFreePort(),
       temporalCli,
       profileDirectory,
+      countsStatements,
     });
     try {
       await stage.#start();
@@ -135,7 +140,7 @@ export class Stage {
     const launch =
       side === 'ours'
         ? roleLaunch('worker', this.#environment, this.#profileDirectory)
-        : loadLaunch('load/raw-worker.ts', [this.#temporalAddress, this.#bundleFile]);
+        : loadLaunch('load/raw-worker.ts', [this.temporalAddress, this.#bundleFile]);
     const worker = this.#launch(`${side}-worker`, launch);
     try {
       await worker.ready();
@@ -146,6 +151,20 @@ export class Stage {
     }
   }
 
+  /** The processes that run now, by name: `postgres`, `temporal`, `api`, `ours-worker`, `raw-worker` and the clients. */
+  get pids(): ReadonlyMap<string, number> {
+    return new Map([...this.#children].map(({ name, pid }) => [name, pid]));
+  }
+
+  /** A connection of the bench's own. */
+  get database(): Database {
+    return this.#openDatabase();
+  }
+
+  get temporalAddress(): string {
+    return `127.0.0.1:${this.#temporalPort}`;
+  }
+
   async close(): Promise<void> {
     await this.#database?.close();
     await stopAll(this.#children);
@@ -153,7 +172,11 @@ export class Stage {
   }
 
   async #start(): Promise<void> {
-    const cluster = await startBenchCluster(this.#directory, { isDurable: true, children: this.#children });
+    const cluster = await startBenchCluster(this.#directory, {
+      isDurable: true,
+      countsStatements: this.#countsStatements,
+      children: this.#children,
+    });
     await this.#replaceTemporal();
 
     const url = clusterUrl(cluster, 'postgres');
@@ -168,7 +191,7 @@ export class Stage {
     const apiPort = await findFreePort();
     this.#environment = roleEnvironment({
       databaseUrl: url,
-      temporalAddress: this.#temporalAddress,
+      temporalAddress: this.temporalAddress,
       storeDirectory: path.join(this.#directory, 'store'),
       port: apiPort,
     });
@@ -176,13 +199,9 @@ export class Stage {
     await api.ready();
     this.#clients = {
       ours: this.#launch('our-clients', loadLaunch('load/our-clients.ts', [String(apiPort), key.secret])),
-      raw: this.#launch('raw-clients', loadLaunch('load/raw-clients.ts', [this.#temporalAddress])),
+      raw: this.#launch('raw-clients', loadLaunch('load/raw-clients.ts', [this.temporalAddress])),
     };
     await Promise.all([this.#clients.ours.ready(), this.#clients.raw.ready()]);
-  }
-
-  get #temporalAddress(): string {
-    return `127.0.0.1:${this.#temporalPort}`;
   }
 
   get #bundleFile(): string {
@@ -213,7 +232,7 @@ export class Stage {
       surroundings(),
     );
     this.#temporal = this.#launch('temporal', launch);
-    await this.#temporal.readyWhen((signal) => waitForTemporal(this.#temporalAddress, signal));
+    await this.#temporal.readyWhen((signal) => waitForTemporal(this.temporalAddress, signal));
   }
 
   async #waitForOutboxIsEmpty(database: Database): Promise<void> {
@@ -229,7 +248,7 @@ export class Stage {
   /** Their rows are about to be deleted: a worker would query them repeatedly in vain. */
   async #terminateOurs(database: Database): Promise<void> {
     const tasks = await database.query<{ id: string }>(SELECT_TASKS);
-    const connection = await NativeConnection.connect({ address: this.#temporalAddress });
+    const connection = await NativeConnection.connect({ address: this.temporalAddress });
     try {
       const client = new Client({ connection });
       await Promise.all(tasks.map(({ id }) => client.workflow.getHandle(id).terminate()));

@@ -4,27 +4,16 @@
  *
  * Exits with 0 even if a promise is missed: the bench reports numbers, and they are not failures.
  */
-import { execFile, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Command, Option } from '@commander-js/extra-typings';
 import { packageFile } from '../../src/config/package-root.ts';
-import { openDatabase } from '../../src/database/database.ts';
-import { migrate } from '../../src/database/migrate.ts';
-import { findFreePort } from '../../src/standalone/ports.ts';
-import { clusterUrl } from '../../src/standalone/postgres.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
+import { processorMsOf } from '../cost/processor-time.ts';
 import { median } from '../measures.ts';
-import { createBenchAccount } from '../stage/account.ts';
-import { Child, stopAll } from '../stage/children.ts';
-import { startBenchCluster } from '../stage/cluster.ts';
-import { loadLaunch, roleEnvironment, roleLaunch } from '../stage/node-launch.ts';
-import type { TextOrder, TextWindow } from './clients.ts';
+import { TextStage } from './text-stage.ts';
+import type { TextSide } from './text-stage.ts';
 import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 /** What is promised. */
@@ -47,95 +36,38 @@ const options = new Command('npm run bench -- text')
   .parse()
   .opts();
 
-const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-text-'));
 const resultsDirectory = packageFile('bench/results');
 await mkdir(resultsDirectory, { recursive: true });
-const children = new Set<Child>();
-const helpers = new Set<ChildProcess>();
+const stage = await TextStage.open(options.profile ? path.join(resultsDirectory, 'profiles') : undefined);
 try {
   await measure();
 } finally {
-  await stopAll(children);
-  for (const helper of helpers) if (helper.connected) helper.disconnect();
-  await rm(directory, { recursive: true, force: true });
-}
-
-/** A process of the bench that sends a message when it is ready. */
-async function startHelper<Ready>(launch: Launch): Promise<{ readonly process: ChildProcess; readonly ready: Ready }> {
-  const child = spawn(launch.command, [...launch.args], {
-    env: launch.environment,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  helpers.add(child);
-  const [ready] = (await once(child, 'message')) as [Ready];
-  return { process: child, ready };
-}
-
-interface Side {
-  readonly port: number;
-  readonly apiKey: string;
-  readonly model: string;
+  await stage.close();
 }
 
 async function measure(): Promise<void> {
-  const upstream = await startHelper<{ port: number }>(loadLaunch('text/upstream.ts', []));
-  const passThrough = await startHelper<{ port: number }>(
-    loadLaunch('text/pass-through.ts', [String(upstream.ready.port)]),
-  );
-  const clients = (await startHelper<string>(loadLaunch('text/clients.ts', []))).process;
-  const cluster = await startBenchCluster(directory, { isDurable: true, children });
-  const databaseUrl = clusterUrl(cluster, 'postgres');
-  const database = openDatabase({ url: databaseUrl, poolSize: 1 }, silentLogger());
-  await migrate(databaseUrl, database, silentLogger());
-  const { key } = await createBenchAccount(database);
-  await database.close();
-
-  const models = path.join(directory, 'models');
-  await mkdir(models);
-  await writeFile(path.join(models, 'far.json'), JSON.stringify(modelFile(upstream.ready.port)));
-  const port = await findFreePort();
-  const environment = {
-    ...roleEnvironment({ databaseUrl, storeDirectory: path.join(directory, 'store'), port }),
-    MODELS_DIR: models,
-  };
-  const profiles = options.profile ? path.join(resultsDirectory, 'profiles') : undefined;
-  const api = new Child('api', roleLaunch('api', environment, profiles), path.join(directory, 'api.log'));
-  children.add(api);
-  await api.ready();
-
-  const bare: Side = { port: passThrough.ready.port, apiKey: 'none', model: 'far' };
-  const ours: Side = { port, apiKey: key.secret, model: 'bench/far' };
-  const runCalls = async (side: Side, order: Omit<TextOrder, keyof Side>): Promise<TextWindow> => {
-    clients.send({ ...side, ...order } satisfies TextOrder);
-    const [answer] = (await once(clients, 'message')) as [{ result: TextWindow } | { error: string }];
-    if ('error' in answer) throw new Error(answer.error);
-    return answer.result;
-  };
-
-  for (const side of [bare, ours]) {
-    for (const isStreamed of [false, true]) await runCalls(side, { isStreamed, clients: options.clients, seconds: 3 });
-  }
+  await stage.warmUp(options.clients);
   if (options.load !== undefined) {
     const { clients, seconds } = options;
-    const before = await processorMs(api.pid);
-    const { calls, perSecond } = await runCalls(ours, { isStreamed: options.load === 'stream', clients, seconds });
-    const each = ((await processorMs(api.pid)) - before) / calls;
+    const before = await processorMsOf(stage.apiPid);
+    const { calls, perSecond } = await stage.run('ours', { isStreamed: options.load === 'stream', clients, seconds });
+    const each = ((await processorMsOf(stage.apiPid)) - before) / calls;
     print(`${options.load}: ${perSecond.toFixed(0)}/s, ${(each * 1_000).toFixed(0)} µs of the api's processor each`);
     return;
   }
   const whole = await rounds(
     'unstreamed calls',
     async (side) =>
-      (await runCalls(side, { isStreamed: false, clients: options.clients, seconds: options.seconds })).perSecond,
+      (await stage.run(side, { isStreamed: false, clients: options.clients, seconds: options.seconds })).perSecond,
   );
   const streams = await rounds(
     'streams of 50 chunks',
     async (side) =>
-      (await runCalls(side, { isStreamed: true, clients: options.clients, seconds: options.seconds })).perSecond,
+      (await stage.run(side, { isStreamed: true, clients: options.clients, seconds: options.seconds })).perSecond,
   );
   const first = await rounds(
     'first byte of a stream, one client',
-    async (side) => (await runCalls(side, { isStreamed: true, clients: 1, seconds: options.seconds })).firstByteMs,
+    async (side) => (await stage.run(side, { isStreamed: true, clients: 1, seconds: options.seconds })).firstByteMs,
   );
   const added = first.ours - first.bare;
   reportFigure(
@@ -158,12 +90,12 @@ async function measure(): Promise<void> {
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
   print(`Results: ${file}`);
 
-  async function rounds(name: string, window: (side: Side) => Promise<number>) {
+  async function rounds(name: string, window: (side: TextSide) => Promise<number>) {
     const values: Record<'bare' | 'ours', number[]> = { bare: [], ours: [] };
     for (let round = 0; round < options.rounds; round++) {
       // The order changes with each round, so that neither side always follows the other.
       const order = round % 2 === 0 ? (['bare', 'ours'] as const) : (['ours', 'bare'] as const);
-      for (const which of order) values[which].push(await window(which === 'bare' ? bare : ours));
+      for (const which of order) values[which].push(await window(which));
     }
     const figures = { ours: median(values.ours), bare: median(values.bare) };
     print(`${name}: ours ${figures.ours.toFixed(2)}, bare ${figures.bare.toFixed(2)}`);
@@ -173,8 +105,8 @@ async function measure(): Promise<void> {
   async function watchMemory() {
     const sizes: number[] = [];
     for (let tenth = 0; tenth < 10; tenth++) {
-      await runCalls(ours, { isStreamed: tenth % 2 === 1, clients: options.clients, calls: options.calls / 10 });
-      sizes.push(await residentMb(api.pid));
+      await stage.run('ours', { isStreamed: tenth % 2 === 1, clients: options.clients, calls: options.calls / 10 });
+      sizes.push(await residentMb(stage.apiPid));
     }
     // Memory that accumulates between two collections is not growth: the minima show growth.
     const growth = Math.min(...sizes.slice(5)) / Math.min(...sizes.slice(0, 5));
@@ -189,27 +121,6 @@ async function measure(): Promise<void> {
 
 function reportFigure(what: string, value: number, promise: string, isMet: boolean): void {
   print(`${what}: ${value.toFixed(2)}, promised ${promise}: ${isMet ? 'ok' : 'MISSED'}`);
-}
-
-function modelFile(port: number): object {
-  return {
-    name: 'bench/far',
-    modality: 'text',
-    ownedBy: 'bench',
-    created: 1_795_000_000,
-    description: 'For measuring.',
-    upstreams: [{ protocol: 'openai', baseUrl: `http://127.0.0.1:${port}/v1`, model: 'far' }],
-    contextTokens: 128_000,
-    maxOutputTokens: 4_096,
-    features: [],
-    pricing: { unit: 'token', inputUsd: '1', outputUsd: '4' },
-  };
-}
-
-/** The processor time that a process has used, in milliseconds; Linux counts in hundredths of a second. */
-async function processorMs(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /s, '').split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function residentMb(pid: number): Promise<number> {
