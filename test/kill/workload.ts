@@ -28,7 +28,7 @@ export interface Accepted {
 
 /** One create as a careful client sends it: with a key, and repeated until it has a response. */
 export async function createOne(
-  account: TestAccount,
+  account: Pick<TestAccount, 'id' | 'client'>,
   receiver: CallbackReceiver,
   round: string,
   index: number,
@@ -52,7 +52,7 @@ export async function createOne(
 
 /** Creates `count` tasks, 16 at once. */
 export async function createMany(
-  account: TestAccount,
+  account: Pick<TestAccount, 'id' | 'client'>,
   receiver: CallbackReceiver,
   round: string,
   count: number,
@@ -77,8 +77,8 @@ export interface TaskCounts {
 
 /** Waits until every task has ended and its callback was received, then checks them. */
 export async function validateTasks(
-  darkroom: Darkroom,
-  account: TestAccount,
+  darkroom: Pick<Darkroom, 'testDatabase'>,
+  account: Pick<TestAccount, 'id' | 'client'>,
   accepted: readonly Accepted[],
   provider: TestProvider,
   receiver: CallbackReceiver,

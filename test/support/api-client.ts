@@ -51,11 +51,14 @@ export interface ApiTask {
 export class ApiClient {
   readonly #urls: readonly string[];
   readonly key: string;
+  readonly #headers: Readonly<Record<string, string>>;
   #next = 0;
 
-  constructor(urls: readonly string[], key: string) {
+  /** @param headers of every request. */
+  constructor(urls: readonly string[], key: string, headers: Readonly<Record<string, string>> = {}) {
     this.#urls = urls;
     this.key = key;
+    this.#headers = headers;
   }
 
   /** Sends a request, to each api in turn if there are several. */
@@ -66,6 +69,7 @@ export class ApiClient {
       headers: {
         Authorization: `Bearer ${this.key}`,
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...this.#headers,
         ...headers,
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

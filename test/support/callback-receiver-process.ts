@@ -11,7 +11,7 @@ import type { ReceivedCallback } from './callback-receiver.ts';
 
 /** A running receiver. */
 export interface CallbackReceiver {
-  /** `http://127.0.0.1:<port>`, without a path; `EGRESS_ALLOW` accepts it in this form. */
+  /** `http://<host>:<port>`, without a path; `EGRESS_ALLOW` accepts it in this form. */
   readonly url: string;
   readonly pid: number;
   /** Everything that reached it so far, in order; also after it was stopped. */
@@ -20,12 +20,12 @@ export interface CallbackReceiver {
   stop(): Promise<void>;
 }
 
-/** Starts a receiver on a random port of the loopback; ready when this returns. */
-export async function startCallbackReceiver(): Promise<CallbackReceiver> {
+/** Starts a receiver on a random port; ready when this returns. @param host the address on which it listens. */
+export async function startCallbackReceiver(host = '127.0.0.1'): Promise<CallbackReceiver> {
   const directory = await mkdtemp(path.join(tmpdir(), 'darkroom-callbacks-'));
   const logFile = path.join(directory, 'received.jsonl');
   const program = packageModule('test/support/callback-receiver.ts');
-  const child = spawn(process.execPath, [program, '--log', logFile, '--port', '0'], {
+  const child = spawn(process.execPath, [program, '--log', logFile, '--host', host, '--port', '0'], {
     cwd: PACKAGE_ROOT,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
@@ -44,7 +44,7 @@ export async function startCallbackReceiver(): Promise<CallbackReceiver> {
     return received;
   };
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     pid: child.pid,
     readLog,
     stop: async () => {

@@ -31,7 +31,13 @@ const HUGE_CHUNK = Buffer.alloc(65_536, 'x');
 const HUGE_CHUNKS = 1024;
 const DRIP_INTERVAL_MS = 50;
 
-const { values } = parseArgs({ options: { log: { type: 'string' }, port: { type: 'string', default: '0' } } });
+const { values } = parseArgs({
+  options: {
+    log: { type: 'string' },
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string', default: '0' },
+  },
+});
 if (values.log === undefined) throw new Error('--log <file> is missing');
 const logFile = openSync(values.log, 'a');
 const seen = new Map<string, number>();
@@ -114,6 +120,6 @@ process.once('SIGINT', stop);
 // Only if a test started it: it must not outlive a test that was killed.
 process.once('disconnect', stop);
 
-server.listen(Number(values.port), '127.0.0.1', () => {
+server.listen(Number(values.port), values.host, () => {
   process.stdout.write(`${JSON.stringify({ port: (server.address() as AddressInfo).port })}\n`);
 });

@@ -31,6 +31,7 @@ import { handleTasks } from './tasks.ts';
 const { values } = parseArgs({
   options: {
     log: { type: 'string' },
+    host: { type: 'string', default: '127.0.0.1' },
     port: { type: 'string', default: '0' },
     'until-stdin-ends': { type: 'boolean', default: false },
   },
@@ -150,9 +151,9 @@ const server = createServer((request, response) => {
     response.destroy();
   });
 });
-server.listen(Number(values.port), '127.0.0.1', () => {
+server.listen(Number(values.port), values.host, () => {
   const { port } = server.address() as AddressInfo;
-  origin = `http://127.0.0.1:${port}`;
+  origin = `http://${values.host}:${port}`;
   process.stdout.write(`${JSON.stringify({ port })}\n`);
 });
 

@@ -9,7 +9,7 @@ import { packageFile, packageModule } from '../../../src/config/package-root.ts'
 import type { LogLine } from './log.ts';
 
 export interface TestProvider {
-  /** `http://127.0.0.1:<port>`; the interfaces are below it: `/openai/v1`, `/replicate/v1`, `/tasks/v1`. */
+  /** `http://<host>:<port>`; the interfaces are below it: `/openai/v1`, `/replicate/v1`, `/tasks/v1`. */
   readonly url: string;
   readonly pid: number;
   /** Everything that reached the provider so far, in order. */
@@ -25,16 +25,20 @@ export interface TestProvider {
 /**
  * Starts the provider and waits until it listens. It ends with our process in any case.
  *
- * @param atPort default: a free one.
+ * @param atPort default: a free one. @param host the address on which it listens.
  */
-export async function startTestProvider(atPort = 0): Promise<TestProvider> {
+export async function startTestProvider(atPort = 0, host = '127.0.0.1'): Promise<TestProvider> {
   const directory = await mkdtemp(path.join(tmpdir(), 'test-provider-'));
   const logFile = path.join(directory, 'log.jsonl');
   const main = packageModule('test/support/test-provider/main.ts');
-  const child = spawn(process.execPath, [main, '--log', logFile, '--until-stdin-ends', '--port', String(atPort)], {
-    cwd: packageFile('.'),
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [main, '--log', logFile, '--until-stdin-ends', '--host', host, '--port', String(atPort)],
+    {
+      cwd: packageFile('.'),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
   const first: unknown[] | 'exited' = await Promise.race([once(lines, 'line'), exited.then(() => 'exited' as const)]);
@@ -42,7 +46,7 @@ export async function startTestProvider(atPort = 0): Promise<TestProvider> {
   const { port } = JSON.parse(String(first[0])) as { port: number };
 
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     pid: child.pid ?? 0,
     async readLog() {
       const text = await readFile(logFile, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -1,0 +1,141 @@
+/**
+ * Faults between and on the hosts of an installation, one after the other, while clients create tasks of every kind:
+ * nothing is lost, nothing is bought twice, and after each fault the service recovers by itself. Skipped, with the
+ * reason, where there can be no hosts.
+ */
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { letPass } from '../support/let-pass.ts';
+import { startInstallation } from '../hosts/installation.ts';
+import type { HostName, Installation, RoleName } from '../hosts/installation.ts';
+import { Network, whyNoHosts } from '../hosts/network.ts';
+import type { Loss } from '../hosts/network.ts';
+import { createMany, createOne, validateTasks } from '../kill/workload.ts';
+import type { Accepted } from '../kill/workload.ts';
+import { startCallbackReceiver } from '../support/callback-receiver-process.ts';
+import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
+import { writeModelFiles } from '../support/model-files.ts';
+import { startTestProvider } from '../support/test-provider/process.ts';
+import type { TestProvider } from '../support/test-provider/process.ts';
+import { whyNoS3Server } from '../support/versitygw.ts';
+
+/** Created around each fault. */
+const TASKS = 24;
+const FAULT_MS = 15_000;
+
+type Fault = () => Promise<(() => Promise<void>) | undefined>;
+
+describe('an installation on several hosts', { skip: whyNoHosts() || whyNoS3Server() }, () => {
+  let network: Network;
+  let provider: TestProvider;
+  let receiver: CallbackReceiver;
+  let modelsDir: string;
+  let installation: Installation;
+  const closing: (() => Promise<unknown>)[] = [];
+  const accepted: Accepted[] = [];
+
+  before(async () => {
+    network = await Network.open();
+    [provider, receiver] = await Promise.all([
+      startTestProvider(0, network.outside),
+      startCallbackReceiver(network.outside),
+    ]);
+    closing.push(
+      () => provider.stop(),
+      () => receiver.stop(),
+    );
+    modelsDir = await writeModelFiles(provider.url);
+    closing.push(() => rm(modelsDir, { recursive: true, force: true }));
+    installation = await startInstallation(network, { modelsDir, egressAllow: `${provider.url},${receiver.url}` });
+    closing.push(() => installation.close());
+  });
+  after(async () => {
+    for (const close of closing.toReversed()) await close();
+  });
+
+  const between =
+    (one: HostName, other: HostName, loss: Loss): Fault =>
+    async () => {
+      const heal = await network.lose(installation.host(one), installation.host(other), loss);
+      return async () => {
+        assert.ok((await heal()) > 0, 'the fault affected nothing');
+      };
+    };
+  const frozen =
+    (name: HostName): Fault =>
+    () => {
+      installation.part(name).signal('SIGSTOP');
+      return Promise.resolve(() => Promise.resolve(installation.part(name).signal('SIGCONT')));
+    };
+  const lost =
+    (name: HostName): Fault =>
+    async () => {
+      await installation.part(name).kill();
+      return () => installation.part(name).start();
+    };
+  const replaced =
+    (...names: readonly RoleName[]): Fault =>
+    async () => {
+      for (const name of names) {
+        await installation.part(name).stop();
+        await installation.part(name).start();
+      }
+      return undefined;
+    };
+
+  const FAULTS: Readonly<Record<string, Fault>> = {
+    'api-1 and the database are partitioned': between('api-1', 'postgres-1', 'both'),
+    'api-2 and Temporal are partitioned': between('api-2', 'temporal', 'both'),
+    'generation-1 and the database are partitioned': between('generation-1', 'postgres-1', 'both'),
+    'generation-1 and Temporal are partitioned': between('generation-1', 'temporal', 'both'),
+    'generation-2 and the object store are partitioned': between('generation-2', 's3', 'both'),
+    'archive-1 and the object store are partitioned': between('archive-1', 's3', 'both'),
+    'packets from the database to generation-2 are lost': between('postgres-1', 'generation-2', 'from'),
+    'packets from archive-1 to Temporal are lost': between('archive-1', 'temporal', 'from'),
+    'packets from api-1 to Temporal are lost': between('api-1', 'temporal', 'from'),
+    'api-1 is frozen': frozen('api-1'),
+    'generation-1 is frozen': frozen('generation-1'),
+    'archive-1 is frozen': frozen('archive-1'),
+    'Temporal is frozen': frozen('temporal'),
+    'the database is frozen': frozen('postgres-1'),
+    'api-2 is lost': lost('api-2'),
+    'generation-2 is lost': lost('generation-2'),
+    'archive-1 is lost': lost('archive-1'),
+    'Temporal is lost': lost('temporal'),
+    'the object store is lost': lost('s3'),
+    'every role is replaced': replaced('api-1', 'api-2', 'generation-1', 'generation-2', 'archive-1'),
+    'the database is lost, and its standby promoted': async () => {
+      await installation.failOver();
+      return undefined;
+    },
+  };
+
+  for (const [round, [name, fault]] of Object.entries(FAULTS).entries()) {
+    it(`recovers when ${name}`, async (t) => {
+      const { account } = installation;
+      const creating = createMany(account, receiver, `hosts${round}`, TASKS);
+      const heal = await fault();
+      if (heal !== undefined) {
+        await letPass(FAULT_MS);
+        await heal();
+      }
+      const healedAt = performance.now();
+      const probe = await createOne(account, receiver, `probe${round}`, 0);
+      await account.client.waitForTerminal(probe.taskId);
+      const recoveredMs = performance.now() - healedAt;
+      const created = await creating;
+      const ofRound = [...created, probe];
+      accepted.push(...ofRound);
+
+      const counts = await validateTasks(installation, account, ofRound, provider, receiver);
+      t.diagnostic(`recovered after ${(recoveredMs / 1_000).toFixed(1)} s: ${JSON.stringify(counts)}`);
+    });
+  }
+
+  it('has lost nothing, and bought nothing twice, after all of them', async (t) => {
+    const { account } = installation;
+    t.diagnostic(JSON.stringify(await validateTasks(installation, account, accepted, provider, receiver)));
+    assert.ok(accepted.length >= TASKS);
+  });
+});
