@@ -9,6 +9,7 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
+import { isSharedWallet } from '../accounts/wallet.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { formatUsd } from '../domain/money.ts';
 
@@ -163,7 +164,7 @@ const settleHold: Statement = {
            UPDATE account_counters w
               SET held_micro_usd = w.held_micro_usd - $4::bigint,
                   available_micro_usd = w.available_micro_usd + ($4::bigint - $5::bigint)
-             FROM account a WHERE w.account_id = a.wallet_id
+             FROM account a WHERE ${isSharedWallet('account')}
         RETURNING a.account_id, a.wallet_id, w.available_micro_usd, w.held_micro_usd),
          counters AS (
            SELECT * FROM account WHERE wallet_id IS NULL UNION ALL SELECT * FROM paid)

@@ -3,7 +3,7 @@
  * slots waits for its one row of counters, and holds a connection while it waits (row-database.ts).
  */
 import { DatabaseUnavailableError } from '../database/database.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Statement } from '../database/database.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createRowDatabase } from './row-database.ts';
 import type { RowWaiting } from './row-database.ts';
@@ -43,6 +43,17 @@ export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_00
  */
 const SHARE_OF_POOL = 0.6;
 
+/** The others that share the wallet of an account, whose row they lock too (docs/decisions/0051). */
+const selectOfSameWallet: Statement = {
+  name: 'select_accounts_of_same_wallet',
+  text: `WITH wallet AS (
+           SELECT coalesce(wallet_id, account_id) AS id FROM account_counters WHERE account_id = $1)
+         SELECT c.account_id AS "accountId" FROM wallet w JOIN account_counters c ON c.wallet_id = w.id
+          WHERE c.account_id <> $1
+          UNION ALL
+         SELECT id FROM wallet WHERE id <> $1`,
+};
+
 /**
  * @param poolSize connections of the process.
  * @param stalled the accounts whose rows stay locked, for other code that waits for such rows.
@@ -60,6 +71,10 @@ export function createAccountDatabase(
     connections: Math.max(1, Math.floor(poolSize * SHARE_OF_POOL)),
     waiting,
     stalled,
+    async stalledWith(accountId) {
+      const others = await database.query<{ accountId: string }>(selectOfSameWallet, [accountId]);
+      return others.map((other) => other.accountId);
+    },
     busy: (options) => new AccountBusyError('the transactions of this account wait for one another', options),
     metrics,
   });

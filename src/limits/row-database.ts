@@ -35,13 +35,18 @@ export interface RowDatabaseOptions {
   readonly connections: number;
   readonly waiting: RowWaiting;
   readonly stalled: StalledRows;
+  /**
+   * Other rows whose transactions lock a row that those of this one lock too: they are stalled with it, before each of
+   * them has waited in vain as well.
+   */
+  readonly stalledWith?: (row: string) => Promise<readonly string[]>;
   /** The error if a row has no connection for one more, or stayed locked. Nothing was done. */
   readonly busy: (options?: ErrorOptions) => DatabaseUnavailableError;
   readonly metrics: ShareMetrics | undefined;
 }
 
 export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
-  const { database, resource, connections, waiting, stalled, busy, metrics } = options;
+  const { database, resource, connections, waiting, stalled, stalledWith, busy, metrics } = options;
   const trials = Math.max(1, Math.floor(connections * STALLED_SHARE));
   const shares: TenantShares = createTenantShares({
     resource,
@@ -53,6 +58,17 @@ export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
     metrics,
   });
 
+  /** The others are read without keeping this connection. Those that cannot be read are found to be stalled one by one. */
+  const addStalled = (row: string): void => {
+    stalled.add(row);
+    stalledWith?.(row).then(
+      (others) => {
+        if (stalled.has(row)) for (const other of others) stalled.add(other);
+      },
+      () => undefined,
+    );
+  };
+
   /** Records whether the row could be locked, before the connection is the next one's. */
   const observed = async <T>(row: string, work: () => Promise<T>): Promise<T> => {
     try {
@@ -61,7 +77,7 @@ export function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
       return result;
     } catch (error) {
       if (error instanceof LockTimeoutError) {
-        stalled.add(row);
+        addStalled(row);
         throw busy({ cause: error });
       }
       if (!(error instanceof DatabaseUnavailableError)) stalled.delete(row);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LockTimeoutError } from '../../src/database/database.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Database, Statement } from '../../src/database/database.ts';
 import { AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
 import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 
@@ -28,8 +28,13 @@ function lockedDatabase() {
   const waiting: string[] = [];
   const ends: ((outcome: 'had' | 'given up') => void)[] = [];
   const database = {
-    query: (_: unknown, [accountId]: readonly string[]) =>
+    query: ({ name }: Statement, [accountId]: readonly string[]) =>
       new Promise<never[]>((resolve, reject) => {
+        // None of the accounts shares a wallet.
+        if (name === 'select_accounts_of_same_wallet') {
+          resolve([]);
+          return;
+        }
         waiting.push(accountId ?? '');
         ends.push((outcome) => {
           waiting.splice(waiting.indexOf(accountId ?? ''), 1);

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readAccount } from '../../src/accounts/accounts.ts';
+import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import { ADMIN_TOKEN, expectAccessible, startOperatorPages } from './support/operator-page.ts';
 import type { OperatorPages } from './support/operator-page.ts';
 
@@ -90,6 +90,24 @@ describe('accounts', () => {
       await page.getByRole('link', { name: 'Harbour studio' }).waitFor();
       await page.getByText('1 account shown').waitFor();
       await expectAccessible(page);
+    });
+  });
+
+  it('say with which account they share their balance', async () => {
+    const { id } = await pages.darkroom.createAccount({ usd: 3n });
+    const project = await pages.darkroom.testDatabase.database.transaction((transaction) =>
+      createAccount(transaction, 'project', {}, id),
+    );
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, `/accounts/${project}`);
+      await page.getByText('$3').first().waitFor();
+      await page.getByText('Balance shared with account').waitFor();
+      await expectAccessible(page);
+
+      await page.getByRole('link', { name: id }).click();
+
+      await page.waitForURL(`**/accounts/${id}`);
+      await page.getByText('Balance shared with account').waitFor({ state: 'detached' });
     });
   });
 

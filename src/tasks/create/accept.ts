@@ -6,7 +6,7 @@
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { chargeSpendCaps } from '../../billing/spend-caps.ts';
-import { IS_WALLET } from '../../accounts/wallet.ts';
+import { IS_WALLET, isSharedWallet } from '../../accounts/wallet.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { UniqueViolationError } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -159,15 +159,17 @@ const acceptTasks: Statement = {
            UPDATE account_counters w
               SET available_micro_usd = w.available_micro_usd - t.micro_usd,
                   held_micro_usd = w.held_micro_usd + t.micro_usd
-             FROM sharer s, total t
-            WHERE w.account_id = s.wallet_id AND w.available_micro_usd >= t.micro_usd
+             FROM total t WHERE ${isSharedWallet('sharer')} AND w.available_micro_usd >= t.micro_usd
         RETURNING w.account_id AS wallet_id, w.available_micro_usd, w.held_micro_usd),
          slots AS (
            UPDATE account_counters c SET ${TAKE_SLOTS}
-             FROM wallet w, total t WHERE c.account_id = $1
-        RETURNING c.account_id, w.wallet_id, w.available_micro_usd, w.held_micro_usd, ${ADMITTED}),
+             FROM total t WHERE c.account_id = $1 AND EXISTS (SELECT FROM wallet)
+        RETURNING c.account_id, ${ADMITTED}),
          hold AS (
-           SELECT * FROM own UNION ALL SELECT * FROM slots),
+           SELECT * FROM own
+           UNION ALL
+           SELECT s.account_id, w.wallet_id, w.available_micro_usd, w.held_micro_usd, s.admitted
+             FROM slots s CROSS JOIN wallet w),
          task AS (
            INSERT INTO tasks (id, account_id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route,
                               definition_hash, input, metadata, storage, timeout_seconds, queue_deadline_at,

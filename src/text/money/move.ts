@@ -6,6 +6,7 @@
  * Locks in the order call, account, wallet, spend caps; no transaction locks a call's row while it has the account's.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { isSharedWallet } from '../../accounts/wallet.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
 
 /**
@@ -55,7 +56,7 @@ const moveStatement: Statement = {
             WHERE c.account_id = $1 FOR NO KEY UPDATE OF c),
          shared AS (
            SELECT w.available_micro_usd, w.held_micro_usd
-             FROM account a JOIN account_counters w ON w.account_id = a.wallet_id FOR NO KEY UPDATE OF w),
+             FROM account_counters w WHERE ${isSharedWallet('account')} FOR NO KEY UPDATE OF w),
          wallet AS (
            SELECT available_micro_usd, held_micro_usd FROM account WHERE wallet_id IS NULL
            UNION ALL
@@ -87,7 +88,7 @@ const moveStatement: Statement = {
              FROM outcome d WHERE c.account_id = $1 AND (d.calls > 0 OR d.fits)),
          paid AS (
            UPDATE account_counters w SET available_micro_usd = d.available_after, held_micro_usd = d.held_after
-             FROM outcome d WHERE w.account_id = d.wallet_id AND (d.calls > 0 OR d.fits)),
+             FROM outcome d WHERE ${isSharedWallet('account')} AND (d.calls > 0 OR d.fits)),
          held AS (
            INSERT INTO text_calls (id, account_id, key_id, model, held_micro_usd, floor_micro_usd, input_tokens,
                                    is_stored, spend_cap_ids, process_id)

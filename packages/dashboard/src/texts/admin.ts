@@ -54,6 +54,7 @@ export const texts = {
   account: {
     back: 'All accounts',
     copyId: 'Copy the account ID',
+    sharesWallet: 'Balance shared with account',
     status: { active: 'active', suspended: 'suspended' },
     suspendedTitle: 'This account is suspended',
     suspendedBecause: 'Reason:',

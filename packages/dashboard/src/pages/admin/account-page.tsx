@@ -60,6 +60,14 @@ export default function AccountPage(props: { readonly accountId: string; readonl
           <Text size="sm">
             {words.created} <Time seconds={account.created} />
           </Text>
+          {account.walletId === accountId ? null : (
+            <Text size="sm">
+              {words.sharesWallet}{' '}
+              <Anchor component={Link} href={`/accounts/${account.walletId}`}>
+                {account.walletId}
+              </Anchor>
+            </Text>
+          )}
         </Group>
       </PageHeader>
       {account.status === 'suspended' ? (
