@@ -125,7 +125,9 @@ export class Installation {
       settings.runsElsewhere.database
         ? undefined
         : this.#startPostgres(ports.postgres, secrets.postgresPassword).then((url) => {
-            environment['DATABASE_URL'] = url;
+            // Whatever else the environment says of a database is about another one.
+            Object.assign(environment, { DATABASE_URL: url, DATABASE_DIRECT_URL: url, DATABASE_POOLER: 'none' });
+            delete environment['DATABASE_DIRECT_URL_FILE'];
           }),
       settings.runsElsewhere.temporal
         ? undefined

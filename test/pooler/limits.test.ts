@@ -105,4 +105,25 @@ describe('behind PgBouncer', { skip: whyNoPgBouncer() }, () => {
     assert.deepEqual(await database.query({ name: 'touch', text: 'UPDATE notes SET amount = 13' }), []);
     assert.deepEqual(await database.query({ name: 'nothing', text: 'SELECT' }), [{}]);
   });
+
+  it('where the pooler tracks statements, each is prepared once, also after another that cannot be', async () => {
+    // PostgreSQL itself, because no pooler is needed to see it.
+    const named = openDatabase(
+      { url: room.url, poolSize: 1, isPooled: true, preparesStatements: true },
+      silentLogger(),
+    );
+    const uses = {
+      name: 'select_uses',
+      text: 'SELECT name, (generic_plans + custom_plans)::integer AS uses FROM pg_prepared_statements ORDER BY name',
+    };
+    try {
+      assert.deepEqual(await named.query(uses), [{ name: 'select_uses', uses: 1 }]);
+      assert.deepEqual(await named.query(uses), [{ name: 'select_uses', uses: 2 }]);
+      await assert.rejects(named.query({ name: 'broken', text: 'SELECT nothing' }), /column "nothing" does not exist/);
+      await assert.rejects(named.query({ name: 'broken', text: 'SELECT nothing' }), /column "nothing" does not exist/);
+      assert.deepEqual(await settingsIn(named), ['15s', '2s', '10s']);
+    } finally {
+      await named.close();
+    }
+  });
 });

@@ -21,6 +21,8 @@ export interface TestDatabase {
   /** The variables with which processes of the program reach it. */
   readonly environment: Readonly<Record<string, string>>;
   readonly database: Database;
+  /** The same past the pooler, if there is one, for what only a session of its own can do: `VACUUM`, for example. */
+  readonly direct: Database;
   close(): Promise<void>;
 }
 
@@ -38,16 +40,18 @@ export async function createTestDatabase(
   observe?: (statement: string) => void,
   server: string = servingUrl(),
 ): Promise<TestDatabase> {
-  const direct = directServer(server);
+  const postgres = directServer(server);
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(direct, async (admin) => {
+  await asAdmin(postgres, async (admin) => {
     await admin.query('SELECT pg_advisory_lock($1)', [LOCK]);
     const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [TEMPLATE]);
-    if (rowCount === 0) await createTemplate(direct, admin);
+    if (rowCount === 0) await createTemplate(postgres, admin);
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
   });
-  const url = urlOf(direct, name);
-  const database = openDatabase({ ...programConfig(url, server), poolSize: 10 }, silentLogger(), observe);
+  const url = urlOf(postgres, name);
+  const config = programConfig(url, server);
+  const database = openDatabase({ ...config, poolSize: 10 }, silentLogger(), observe);
+  const direct = config.isPooled === true ? openDatabase({ url, poolSize: 2 }, silentLogger(), observe) : database;
   // Each installation has an id of its own, and so has each clone: its tasks' workflow ids are unique.
   await database.query({ name: 'new_installation', text: 'UPDATE installation SET id = $1' }, [
     `inst_${randomBytes(8).toString('hex')}`,
@@ -56,9 +60,11 @@ export async function createTestDatabase(
     url,
     environment: programEnvironment(url, server),
     database,
+    direct,
     async close() {
       await database.close();
-      await asAdmin(direct, (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
+      if (direct !== database) await direct.close();
+      await asAdmin(postgres, (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
 }

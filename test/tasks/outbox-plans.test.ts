@@ -28,7 +28,7 @@ after(() => room.close());
 
 /** @returns the plan of a statement that `run` prepares on its connection, for any parameters. */
 async function planOf(name: string, run: (connection: Queryable) => Promise<unknown>): Promise<string> {
-  return room.database.transaction(async (transaction) => {
+  return room.direct.transaction(async (transaction) => {
     await run(transaction);
     const [prepared] = await transaction.query<{ statement: string }>(
       { name: 'test_prepared', text: 'SELECT statement FROM pg_prepared_statements WHERE name = $1' },

@@ -38,6 +38,8 @@ export const PRICE = 10_000n;
 
 export interface TaskRoom {
   readonly database: Database;
+  /** The same past a pooler (test-database.ts). */
+  readonly direct: Database;
   /** The URL of the database, for other processes. */
   readonly url: string;
   readonly creator: TaskCreator;
@@ -82,7 +84,7 @@ export async function openTaskRoom(
 ): Promise<TaskRoom> {
   const statements: string[] = [];
   const testDatabase = await createTestDatabase((name) => statements.push(name));
-  const { database } = testDatabase;
+  const { database, direct } = testDatabase;
   const catalogue = createCatalogue(
     [
       definition(),
@@ -116,6 +118,7 @@ export async function openTaskRoom(
   let testStatements = 0;
   return {
     database,
+    direct,
     url: testDatabase.url,
     creator,
     creatorDependencies,
@@ -150,7 +153,7 @@ export async function openTaskRoom(
         };
       }),
     account: (caller) => readAccount(database, caller.accountId),
-    rows: (text, ...values) => database.query({ name: `of_a_test_${testStatements++}`, text }, values),
+    rows: (text, ...values) => direct.query({ name: `of_a_test_${testStatements++}`, text }, values),
     close: () => testDatabase.close(),
   };
 }
