@@ -1,13 +1,14 @@
 /** The Helm chart's generated files are current, and each of its values is documented. Its objects: test/wide/helm.test.ts. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { packageFile } from '../../src/config/package-root.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { documentedValues } from './helm-values.ts';
 import type { SchemaNode } from './helm-values.ts';
-import { CHART, renderHelmChart } from './render-helm-chart.ts';
+import { CHART, OF_STANDALONE, renderHelmChart } from './render-helm-chart.ts';
 
 const read = (file: string): Promise<string> => readFile(packageFile(`${CHART}/${file}`), 'utf8');
 
@@ -68,6 +69,25 @@ describe('the Helm chart', () => {
     const queues = properties?.['workers']?.items?.properties?.['queues']?.items?.['enum'];
 
     assert.deepEqual(queues, Object.keys(TASK_QUEUES));
+  });
+
+  it('can set every setting', async () => {
+    const { properties } = await schema();
+    const configurable = properties?.['config']?.properties ?? {};
+    const directory = packageFile(`${CHART}/templates`);
+    const templates = await Promise.all(
+      (await readdir(directory))
+        .filter((name) => /\.(?:tpl|yaml)$/.test(name))
+        .map((name) => read(`templates/${name}`)),
+    );
+    const text = templates.join('\n');
+
+    // NODE_ENV is the image's.
+    const ofPods = Object.keys(VARIABLES).filter((name) => !OF_STANDALONE.has(name) && name !== 'NODE_ENV');
+    assert.deepEqual(
+      ofPods.filter((name) => !Object.hasOwn(configurable, name) && !text.includes(`"${name}"`)),
+      [],
+    );
   });
 
   it('has a version of the program', async () => {

@@ -47,7 +47,7 @@ const SET_BY_THE_CHART: ReadonlySet<string> = new Set([
 ]);
 
 /** Of `npm start` alone. */
-const OF_STANDALONE: ReadonlySet<string> = new Set([
+export const OF_STANDALONE: ReadonlySet<string> = new Set([
   'DARKROOM_EMBEDDED',
   'DATA_DIR',
   'TEMPORAL_PORT',

@@ -189,6 +189,21 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     });
   }
 
+  it('have names and labels that fit, however long those of the values are', async () => {
+    const workers = [{ name: 'w'.repeat(15), queues: Object.keys(TASK_QUEUES) }];
+    const tag = `${'1.'.repeat(63)}x`;
+    for (const name of ['fullnameOverride', 'nameOverride']) {
+      const values = withValue(withValue({ ...everything, workers }, name, 'n'.repeat(40)), 'image', { tag });
+      for (const { kind, metadata, spec } of await render(helm, values)) {
+        assert.match(metadata.name, /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/, kind);
+        const ofPods = kind === 'Deployment' ? spec.template.metadata.labels : {};
+        for (const [label, value] of Object.entries({ ...metadata.labels, ...ofPods })) {
+          assert.match(value, /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/, `${label} of ${metadata.name}`);
+        }
+      }
+    }
+  });
+
   it('wait for a process as long as it takes to stop', async () => {
     const periods = [
       { DRAIN_SECONDS: 0, SHUTDOWN_GRACE_SECONDS: 1, UPSTREAM_GRACE_SECONDS: 0 },

@@ -133,6 +133,7 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
   const one = (name: string, queues: readonly string[]) => ({ name, queues });
   const all = ['media', 'generation', 'waiting', 'archiving', 'callbacks', 'maintenance'];
   const named = { host: 'receiver.internal', port: 443 };
+  const fal = { name: 'fal', key: 'fal' };
   const digits = '0123456789abcdef'.repeat(4);
 
   /** What is changed in the minimal values, and what Helm says then. */
@@ -170,6 +171,11 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['extraEnv', [{ name: 'ENCRYPTION_KEY', value: digits }], /extraEnv: ENCRYPTION_KEY is a setting of Darkroom/],
     ['extraEnv', [{ name: 'ADMIN_TOKEN_FILE', value: '/t' }], /extraEnv: ADMIN_TOKEN_FILE is a setting of Darkroom/],
     ['extraEnv', [{ name: 'UPSTREAM_FAL_KEY', value: digits }], /extraEnv: UPSTREAM_FAL_KEY is a setting of Darkroom/],
+    ['upstreams', [{ name: 'fal' }], /upstreams: fal has neither key nor url/],
+    ['upstreams', [fal, fal], /upstreams: two entries have the name fal/],
+    ['commonLabels', { 'app.kubernetes.io/name': 'x' }, /commonLabels: app\.kubernetes\.io\/name is set by the chart/],
+    ['api.podLabels', { 'helm.sh/chart': 'x' }, /api\.podLabels: helm\.sh\/chart is set by the chart/],
+    ['workerDefaults.podLabels', { 'darkroom/worker': 'x' }, /workers \(media\): podLabels: darkroom\/worker is set/],
     // Settings have the bounds of the service.
     ['config.DRAIN_SECONDS', 601, /at '\/config\/DRAIN_SECONDS': maximum: got 601, want 600/],
     ['config.DRAIN_SECONDS', 1.5, /at '\/config\/DRAIN_SECONDS': got number, want integer/],

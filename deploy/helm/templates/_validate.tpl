@@ -21,7 +21,15 @@ its configuration.
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- $upstreams := list -}}
 {{- range $values.upstreams -}}
+{{- if has .name $upstreams -}}
+{{- $problems = append $problems (printf "upstreams: two entries have the name %s" .name) -}}
+{{- end -}}
+{{- $upstreams = append $upstreams .name -}}
+{{- if not (or .key .url) -}}
+{{- $problems = append $problems (printf "upstreams: %s has neither key nor url" .name) -}}
+{{- end -}}
 {{- if and .key (not .existingSecret) (not $values.secrets.existingSecret) -}}
 {{- $homeless = append $homeless (printf "upstreams (%s)" .name) -}}
 {{- end -}}
@@ -51,6 +59,17 @@ its configuration.
 {{- end -}}
 {{- if ne (len $ports) (len (uniq $ports)) -}}
 {{- $problems = append $problems "api.port, api.admin.port and metrics.port: each needs its own port" -}}
+{{- end -}}
+{{- $labelled := dict "commonLabels" $values.commonLabels "api.podLabels" $values.api.podLabels -}}
+{{- range (include "darkroom.workers" . | fromJson).workers -}}
+{{- $_ := set $labelled (printf "workers (%s): podLabels" .name) .podLabels -}}
+{{- end -}}
+{{- range $where, $labels := $labelled -}}
+{{- range $label, $value := $labels -}}
+{{- if regexMatch "^(app\\.kubernetes\\.io|helm\\.sh|darkroom)/" $label -}}
+{{- $problems = append $problems (printf "%s: %s is set by the chart" $where $label) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- $settings := .Files.Lines "files/settings.txt" -}}
 {{- range $values.extraEnv -}}
