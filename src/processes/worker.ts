@@ -75,6 +75,8 @@ export interface WorkerDependencies {
   readonly activityContext: Omit<ActivityContext, 'stopping' | 'ending'>;
   readonly tracing: Tracing;
   readonly workflowBundle: WorkflowBundle;
+  /** Under which Temporal knows the workers of this process. */
+  readonly identity: string;
   /**
    * The installation whose queues are served; absent: the queues under the names that every installation used to share
    * (former-queues.ts).
@@ -132,6 +134,7 @@ function optionsFor(
     activities,
     tracing,
     workflowBundle,
+    identity,
     installationId,
   }: WorkerDependencies & { readonly activityContext: ActivityContext; readonly activities: Activities },
 ): WorkerOptions {
@@ -139,6 +142,7 @@ function optionsFor(
   const shared: WorkerOptions = {
     connection,
     namespace: config.temporal.namespace,
+    identity,
     taskQueue: taskQueueOf(queue, installationId),
     activities,
     ...(tracing === NO_TRACES
