@@ -12,6 +12,7 @@ import type { Egress } from '../src/egress/guarded-client.ts';
 import type { GenerationContext } from '../src/generation/context.ts';
 import type { AccountDatabase } from '../src/limits/account-database.ts';
 import type { ObjectStore } from '../src/objects/stores/object-store.ts';
+import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 
 export interface ActivityContext extends GenerationContext {
@@ -29,6 +30,8 @@ export interface ActivityContext extends GenerationContext {
   readonly clock: DatabaseClock;
   /** Milliseconds since 1970 by the database's clock, as last measured: for signatures and for display. */
   now(): number;
+  /** The cancels of the tasks that this process works on. */
+  readonly cancels: CancelFeed;
   /** Queries Temporal for the condition of a task's workflow. */
   describeTask(taskId: TaskId): Promise<WorkflowState>;
   /** Sends one heartbeat of an attempt and waits until Temporal has recorded it; false: the attempt has ended. */

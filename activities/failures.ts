@@ -12,21 +12,25 @@ import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
 import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../src/generation/stopped.ts';
 import { TaskNotFoundError } from '../src/tasks/record/read.ts';
+import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import { heartbeating } from './heartbeat.ts';
 
 /**
  * Wraps an activity so that it sends heartbeats and throws only failures that this module creates. The original error
  * is logged here, once.
+ *
+ * @param cancels as of `heartbeating`.
  */
 export function translateFailures<Arguments extends readonly unknown[], Result>(
   name: string,
   logger: Logger,
   activity: (...args: Arguments) => Promise<Result>,
+  cancels?: CancelFeed,
 ): (...args: Arguments) => Promise<Result> {
   return async (...args) => {
     try {
-      return await heartbeating(() => activity(...args));
+      return await heartbeating(() => activity(...args), cancels);
     } catch (error) {
       throw translate(name, logger, error);
     }

@@ -3,9 +3,11 @@
  * (src/generation/attempt.ts): it learns of a cancellation only through heartbeats.
  */
 import { Context } from '@temporalio/activity';
+import { isTaskId } from '../src/domain/workflow-ids.ts';
 import { isLasting, isStatedUnsent, stateUnsent } from '../src/generation/announcement.ts';
 import type { Attempt } from '../src/generation/attempt.ts';
 import { runUntilStopped } from '../src/generation/run-until-stopped.ts';
+import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
 import type { ActivityContext } from './context.ts';
 
 /**
@@ -25,8 +27,10 @@ interface HeartbeatInfo {
  * out while a database hangs, and run at the same time as its own retry. The first one is sent after the first
  * interval, because each is a billed action of Temporal Cloud and most activities are shorter. An activity without a
  * heartbeat time-out needs none. Local activities send none, because Temporal's SDK would log a warning for each.
+ *
+ * @param cancels of tasks: a heartbeat that learns of a cancellation is sent at once when the task has been cancelled.
  */
-export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
+export async function heartbeating<T>(activity: () => Promise<T>, cancels?: CancelFeed): Promise<T> {
   const context = Context.current();
   if (context.info.isLocal) return activity();
   const { heartbeatDetails, heartbeatTimeoutMs = 0 }: HeartbeatInfo = context.info;
@@ -34,6 +38,7 @@ export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
   if (heartbeatDetails != null && isLasting(heartbeatDetails)) attached.set(context, heartbeatDetails);
   const beat = (): void => context.heartbeat(attached.get(context));
   const timer = heartbeatTimeoutMs > 0 ? setInterval(beat, heartbeatTimeoutMs * INTERVAL_OF_TIMEOUT) : undefined;
+  const unwatch = cancels === undefined ? undefined : beatOnCancel(context, cancels, beat);
   try {
     return await activity();
   } catch (error) {
@@ -43,8 +48,18 @@ export async function heartbeating<T>(activity: () => Promise<T>): Promise<T> {
     if (isStatedUnsent(attempt) && !attached.has(context)) stateUnsent(attempt);
     throw error;
   } finally {
+    unwatch?.();
     clearInterval(timer);
   }
+}
+
+/** The workflow of a task has its id. The cancel may reach Temporal later than the row, so it is asked repeatedly. */
+function beatOnCancel({ info, cancellationSignal }: Context, cancels: CancelFeed, beat: () => void): () => void {
+  const taskId = info.workflowExecution?.workflowId ?? '';
+  if (!isTaskId(taskId)) return () => {};
+  return cancels.watch(taskId, () => {
+    if (!cancellationSignal.aborted) beat();
+  });
 }
 
 /** The attempt of the activity that is running. */

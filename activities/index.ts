@@ -21,18 +21,20 @@ import { createSweepObjects } from './sweep-objects.ts';
 import { createTakeOverRun } from './take-over-run.ts';
 
 export function createActivities(context: ActivityContext): Activities {
-  const { logger } = context;
+  const { logger, cancels } = context;
   return {
     submitGeneration: translateFailures(
       'submitGeneration',
       logger,
       classifyStorageTimeout(context, createSubmitGeneration(context)),
+      cancels,
     ),
     takeOverRun: translateFailures('takeOverRun', logger, createTakeOverRun(context)),
     awaitGeneration: translateFailures(
       'awaitGeneration',
       logger,
       classifyStorageTimeout(context, createAwaitGeneration(context)),
+      cancels,
     ),
     cancelGeneration: translateFailures('cancelGeneration', logger, createCancelGeneration(context)),
     archiveOutputs: translateFailures(

@@ -5,7 +5,7 @@ import { pruneFailingItems } from '../src/database/failing-items.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import type { PassTools } from '../src/limits/pass-tools.ts';
-import { FIRST_IDLE_CURSOR, findIdleTasks } from '../src/tasks/record/open-tasks.ts';
+import { FIRST_IDLE_CURSOR, countStartedTasks, findIdleTasks } from '../src/tasks/record/open-tasks.ts';
 import type { IdleCursor } from '../src/tasks/record/open-tasks.ts';
 import { pruneRepairs } from '../src/tasks/repair/repair-record.ts';
 import { repairCallbacks, repairTask } from '../src/tasks/repair/repair.ts';
@@ -27,10 +27,20 @@ const IDLE_SECONDS = 5;
  * (workflows/activity-options.ts).
  */
 const PASS_MS = 30_000;
+/**
+ * About how many tasks a pass checks in Temporal, 50 a second: of more, each pass checks as many at random. An idle task
+ * is nearly always one whose worker waits for its provider, so that it can be checked less often; one past its deadline
+ * is always checked.
+ */
+const CHECKED_EACH_PASS = 3_000;
 /** The activity that processes a task ends it at its deadline; the repair comes after that. */
 const DEADLINE_GRACE_SECONDS = 60;
 
-export function createReconcileTasks(context: ActivityContext): Activities['reconcileTasks'] {
+/** @param checkedEachPass about how many tasks that are not past their deadline are checked in Temporal. */
+export function createReconcileTasks(
+  context: ActivityContext,
+  checkedEachPass = CHECKED_EACH_PASS,
+): Activities['reconcileTasks'] {
   return ({ after = FIRST_IDLE_CURSOR } = {}) =>
     untilWorkerStops(context, async (signal) => {
       const tools = passTools(context, signal);
@@ -44,7 +54,8 @@ export function createReconcileTasks(context: ActivityContext): Activities['reco
       };
       if (after === FIRST_IDLE_CURSOR) await repairTheRest(context, tools, dependencies);
       signal.throwIfAborted();
-      return repairTasks(tools, dependencies, { after, endAt });
+      const started = await countStartedTasks(tools.database);
+      return repairTasks(tools, dependencies, { after, endAt, share: Math.min(1, checkedEachPass / started) });
     });
 }
 
@@ -68,11 +79,14 @@ async function repairTheRest(
   await context.upstreams.gate.tidyQueues();
 }
 
-/** @param endAt by `performance.now()`: what remains then is left to the next activity. */
+/**
+ * @param endAt by `performance.now()`: what remains then is left to the next activity.
+ * @param share of the tasks that are not past their deadline: the part that is checked.
+ */
 async function repairTasks(
   { database, accountDatabase, isolate }: PassTools,
   dependencies: RepairDependencies,
-  { after: first, endAt }: { readonly after: IdleCursor; readonly endAt: number },
+  { after: first, endAt, share }: { readonly after: IdleCursor; readonly endAt: number; readonly share: number },
 ): Promise<ReconcileResult> {
   const counts = { checked: 0, settled: 0, restarted: 0 };
   let after = first;
@@ -85,7 +99,7 @@ async function repairTasks(
     });
     await isolate({
       kind: 'task',
-      items: tasks,
+      items: tasks.filter(({ isPastDeadline }) => isPastDeadline || Math.random() < share),
       idOf: ({ id }) => id,
       async work(task) {
         counts.checked += 1;

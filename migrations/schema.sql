@@ -816,3 +816,9 @@ CREATE TABLE webhook_keys (
   CONSTRAINT webhook_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 CREATE INDEX webhook_keys_by_account ON webhook_keys USING btree (account_id, id DESC);
+
+CREATE TABLE worker_processes (
+  id text NOT NULL,
+  seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT worker_processes_pkey PRIMARY KEY (id)
+);

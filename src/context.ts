@@ -36,6 +36,7 @@ import type { Foundation } from './processes/foundation.ts';
 import { observeEgress } from './processes/observed-egress.ts';
 import type { Logger } from './telemetry/log.ts';
 import { requestWork } from './tasks/outbox/outbox.ts';
+import { createCancelFeed } from './tasks/record/cancel-feed.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
@@ -148,6 +149,7 @@ export function createActivityContext(
       videoArchivingSlots: createVideoArchivingSlots(foundation.metrics.shares),
       frameDecoders: createFrameDecoders(foundation.metrics.shares),
       stopSlots: createStopSlots(foundation.metrics.shares),
+      cancels: createCancelFeed({ database: foundation.database, logger }),
       describeTask: (taskId) => gateway.describeTask(taskId),
       readRun: (taskId, runId) => gateway.readRun(taskId, runId),
       recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),

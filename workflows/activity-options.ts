@@ -10,11 +10,18 @@ import type { ApiQueueName, QueueName } from '../src/domain/workflow-ids.ts';
 import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
 /**
- * The time after which a worker without heartbeats is considered dead. Heartbeats are sent every 3 s
- * (`HEARTBEAT_INTERVAL_MS` in activities/heartbeat.ts), so three must be missing: one late heartbeat under load is
- * tolerated.
+ * The time after which an attempt without heartbeats is considered dead. Heartbeats are sent three times in it
+ * (activities/heartbeat.ts), so that one late heartbeat under load is tolerated. Each is a billed action of Temporal
+ * Cloud.
  */
 const HEARTBEAT_TIMEOUT = '10 seconds';
+/** The same for a submit to an upstream, which may take a minute if it is answered with the result. */
+const UPSTREAM_HEARTBEAT_TIMEOUT = '30 seconds';
+/**
+ * The same for a wait for a provider's job, which may take hours. Other workers notice a worker that has died earlier,
+ * and cancels are learned of from the database (docs/decisions/0053).
+ */
+const WAITING_HEARTBEAT_TIMEOUT = '3 minutes';
 
 /**
  * Retry policy for work that failed for a transient reason (database, object store or provider unavailable): after 0.5
@@ -66,7 +73,7 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     // A task that has not started by then has timed out (contract §3), also if no worker was available for that long.
     scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    heartbeatTimeout: input.isUpstream === true ? UPSTREAM_HEARTBEAT_TIMEOUT : HEARTBEAT_TIMEOUT,
     retry: RETRY_UNTIL_DEADLINE,
     // The workflow waits until the submit has really stopped, so that it knows whether there is a job to cancel.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -84,7 +91,7 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     // The deadline in the row runs from the submit, so this one is later.
     scheduleToCloseTimeout: (input.handlingSeconds + 2 * OVERRUN_SECONDS) * 1000,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    heartbeatTimeout: WAITING_HEARTBEAT_TIMEOUT,
     retry: RETRY_UNTIL_DEADLINE,
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     summary: 'wait for the provider',

@@ -11,7 +11,9 @@ import {
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
+  setWorkflowOptions,
   upsertSearchAttributes,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { failureFace } from '../src/domain/failure-reason.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
@@ -131,6 +133,17 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     const reason = outcome.reason ?? 'provider_error';
     throw ApplicationFailure.nonRetryable(`the task failed: ${reason}`, reason);
   });
+}
+
+/**
+ * A task ends within hours: with worker versioning it stays on the release that began it (docs/decisions/0052). A worker
+ * without a version must not say so: the server would reject what it has done.
+ */
+setWorkflowOptions(() => (hasVersion() ? { versioningBehavior: 'PINNED' } : {}), mediaTask);
+
+function hasVersion(): boolean {
+  const { deploymentName = '' } = workflowInfo().currentDeploymentVersion ?? {};
+  return deploymentName !== '';
 }
 
 function awaitInput(input: MediaTaskInput, { place: upstreamIndex = 0 }: SubmitResult): AwaitInput {

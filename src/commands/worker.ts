@@ -1,4 +1,6 @@
 /** `darkroom worker`: runs the Temporal workers until stopped. */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
@@ -8,6 +10,7 @@ import type { InstallationNames } from '../database/migrate.ts';
 import { PoolerError } from '../database/pooler.ts';
 import { connectWhenPossible } from '../processes/connect-when-possible.ts';
 import type { Foundation } from '../processes/foundation.ts';
+import { handOverWaits } from '../processes/hand-over.ts';
 import { serveFormerQueues } from '../processes/former-queues.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
@@ -15,6 +18,8 @@ import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
 import { runTogether } from '../processes/run-together.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
+import { startWorkerPresence } from '../processes/worker-presence.ts';
+import type { WorkerPresence } from '../processes/worker-presence.ts';
 import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { temporalClient } from '../temporal/connection.ts';
@@ -57,6 +62,9 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const client = temporalClient(connection, config.temporal);
   const gateway = createWorkflowGateway(client, installation.id);
   const activities = createActivityContext(foundation, gateway);
+  // Unique: in containers every worker has the same process id.
+  const identity = `${process.pid}@${hostname()}-${randomBytes(6).toString('hex')}`;
+  let presence: WorkerPresence | undefined;
   try {
     await checkStoredSecrets(foundation);
     // Before it takes work; an unavailable database does not prevent that.
@@ -68,7 +76,15 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
       activityContext: activities.context,
       tracing: foundation.tracing,
       workflowBundle,
+      identity,
     };
+    // Before it takes work: until its row is there, its death would be noticed by Temporal alone.
+    presence = startWorkerPresence({
+      database: foundation.database,
+      logger,
+      identity,
+      handOver: (dead) => handOverWaits(foundation.database, gateway, dead),
+    });
     const guarded = { clock: foundation.clock, queues: config.worker.queues, logger };
     const worker = await startClockGuardedWorker({
       ...guarded,
@@ -88,6 +104,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
     announceReady();
     await runTogether(former === undefined ? [worker] : [worker, former], stop);
   } finally {
+    await presence?.close();
     await activities.close();
     // If the SDK has given up its runtime this fails, and must not hide the original error.
     await connection.close().catch((err: unknown) => {

@@ -101,6 +101,10 @@ export interface Config {
   readonly worker: {
     readonly queues: readonly QueueName[];
     readonly engineThreads: number;
+    /** Of this release, for Temporal's worker versioning; undefined: its workers have no version. */
+    readonly buildId: string | undefined;
+    /** Concurrent polls on each queue. */
+    readonly polls: { readonly activities: number; readonly workflows: number };
     readonly scratchDir: string;
     /** How long a stopping worker waits for upstreams to finish. At least `shutdownGraceMs`. */
     readonly upstreamGraceMs: number;
@@ -181,6 +185,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     worker: {
       queues: readQueues(read),
       engineThreads: read.integer('ENGINE_THREADS'),
+      buildId: readBuildId(read),
+      polls: { activities: read.integer('ACTIVITY_POLLS'), workflows: read.integer('WORKFLOW_POLLS') },
       scratchDir: read.text('SCRATCH_DIR') || os.tmpdir(),
       upstreamGraceMs: Math.max(read.integer('UPSTREAM_GRACE_SECONDS'), read.integer('SHUTDOWN_GRACE_SECONDS')) * 1000,
     },
@@ -207,6 +213,20 @@ function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
     read.report('DOWNLOADS: direct needs a STORE_URL of an S3 bucket');
   }
   return downloads;
+}
+
+/** What Temporal accepts as a part of a version's name, and what a tag of an image may be. */
+const BUILD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
+
+function readBuildId(read: EnvironmentReader): string | undefined {
+  const buildId = read.text('WORKER_BUILD_ID');
+  if (buildId === '') return undefined;
+  if (!BUILD_ID.test(buildId)) {
+    read.report(
+      `WORKER_BUILD_ID: "${buildId}" is not 1 to 63 letters, digits and . _ -, beginning with one of the former`,
+    );
+  }
+  return buildId;
 }
 
 /** Loads only the settings that `admin` needs for the database. */

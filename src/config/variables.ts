@@ -242,6 +242,25 @@ export const VARIABLES = {
     fallback: 'media,generation,waiting,archiving,callbacks,maintenance',
     help: 'Which task queues a worker serves.',
   },
+  WORKER_BUILD_ID: {
+    kind: 'text',
+    fallback: '',
+    help: 'Build of this release for the worker versioning of Temporal, e.g. the tag of the image; 1 to 63 letters, digits and . _ -. A worker with one gets no work until its version is made current (docs/operations/upgrade.md). Empty: no versioning.',
+  },
+  ACTIVITY_POLLS: {
+    kind: 'integer',
+    fallback: '1',
+    minimum: 1,
+    maximum: 100,
+    help: 'Concurrent polls for activities of a worker, or an api, on each of its queues. More hand over faster where Temporal is far away, and cost more at a restart (docs/operations/temporal.md).',
+  },
+  WORKFLOW_POLLS: {
+    kind: 'integer',
+    fallback: '10',
+    minimum: 2,
+    maximum: 100,
+    help: 'The same for steps of workflows, on the queues media and callbacks.',
+  },
   ENGINE_THREADS: {
     kind: 'integer',
     fallback: '2',

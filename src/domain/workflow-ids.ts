@@ -85,6 +85,11 @@ export function taskQueueOf(name: QueueName | ApiQueueName, installationId?: str
   return installationId === undefined ? ALL_QUEUES[name] : `${installationId}-${ALL_QUEUES[name]}`;
 }
 
+/** The name under which Temporal has the versions of an installation's workers. */
+export function deploymentNameOf(installationId: string): string {
+  return `${installationId}-workers`;
+}
+
 const FORMER_QUEUES: ReadonlySet<string> = new Set(Object.values(TASK_QUEUES));
 
 /**

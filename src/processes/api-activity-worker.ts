@@ -9,6 +9,7 @@ import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { ApiQueueName } from '../domain/workflow-ids.ts';
 import { WorkerStoppingError } from '../generation/stopped.ts';
 import type { HttpContext } from '../http/app/context.ts';
+import { activityPolls } from './worker-options.ts';
 import { countActivities, runWorkers } from './worker-run.ts';
 
 const HEARTBEAT_THROTTLE = '2 seconds';
@@ -45,7 +46,7 @@ export function startApiActivityWorker(options: ApiActivityWorkerOptions): ApiAc
       taskQueue: taskQueueOf(queue, installationId),
       activities,
       maxConcurrentActivityTaskExecutions: slots,
-      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+      ...activityPolls(http.config.worker),
       maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
       defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
       shutdownGraceTime: 0,

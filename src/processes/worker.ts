@@ -19,6 +19,7 @@ import { NO_TRACES } from '../telemetry/tracing.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { traceActivities } from './traced-activities.ts';
+import { activityPolls, versionOf, workflowPolls } from './worker-options.ts';
 import { countActivities, runWorkers } from './worker-run.ts';
 
 /**
@@ -44,15 +45,6 @@ const WAITING_SLOTS = 500;
  */
 const HEARTBEAT_THROTTLE = '2 seconds';
 /**
- * Concurrent polls for activities. When a worker shuts down, the SDK stops listening at the first poll that returns
- * empty, and drops the activity that another one returns at that moment, which then waits for its heartbeat time-out:
- * so there is only one. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`), and a
- * queue must have one partition (`matching.numTaskqueueReadPartitions`): a poll that is forwarded between partitions
- * can be lost too. Set as a poller behaviour because the SDK ignores `maxConcurrentActivityTaskPolls`.
- */
-const ACTIVITY_POLLS = 1;
-
-/**
  * Running activities were requested to end, and have this long to report back: a write to the database and a report to
  * Temporal, on a machine that is busy with the rest of a deployment.
  */
@@ -75,6 +67,8 @@ export interface WorkerDependencies {
   readonly activityContext: Omit<ActivityContext, 'stopping' | 'ending'>;
   readonly tracing: Tracing;
   readonly workflowBundle: WorkflowBundle;
+  /** Under which Temporal knows the workers of this process. */
+  readonly identity: string;
   /**
    * The installation whose queues are served; absent: the queues under the names that every installation used to share
    * (former-queues.ts).
@@ -132,6 +126,7 @@ function optionsFor(
     activities,
     tracing,
     workflowBundle,
+    identity,
     installationId,
   }: WorkerDependencies & { readonly activityContext: ActivityContext; readonly activities: Activities },
 ): WorkerOptions {
@@ -139,20 +134,23 @@ function optionsFor(
   const shared: WorkerOptions = {
     connection,
     namespace: config.temporal.namespace,
+    identity,
     taskQueue: taskQueueOf(queue, installationId),
     activities,
     ...(tracing === NO_TRACES
       ? {}
       : { interceptors: { activity: [traceActivities(tracing, () => activityContext.now())] } }),
-    activityTaskPollerBehavior: { type: 'simple-maximum', maximum: ACTIVITY_POLLS },
+    ...activityPolls(config.worker),
+    ...versionOf(config.worker, installationId),
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_MS,
   };
+  const workflows = { workflowBundle, ...workflowPolls(config.worker) };
   switch (queue) {
     case 'media':
-      return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: SHORT_SLOTS + STOP_SLOTS };
+      return { ...shared, ...workflows, maxConcurrentActivityTaskExecutions: SHORT_SLOTS + STOP_SLOTS };
     case 'archiving':
       return { ...shared, maxConcurrentActivityTaskExecutions: ARCHIVING_SLOTS + SPARE_ARCHIVING_SLOTS };
     case 'maintenance':
@@ -170,6 +168,6 @@ function optionsFor(
         shutdownForceTime: config.worker.upstreamGraceMs + FORCE_AFTER_MS,
       };
     case 'callbacks':
-      return { ...shared, workflowBundle, maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS };
+      return { ...shared, ...workflows, maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS };
   }
 }

@@ -11,6 +11,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { MediaTaskInput } from '../../workflows/contracts.ts';
 import type {
   deliverCallback,
@@ -87,6 +88,13 @@ export interface WorkflowGateway {
   wakeTask(taskId: TaskId): Promise<void>;
   /** The state of a task's workflow; `unknown` if Temporal does not answer. */
   describeTask(taskId: TaskId): Promise<WorkflowState>;
+  /**
+   * Fails the attempts that a worker has in hand, so that Temporal starts them again elsewhere. Does nothing if Temporal
+   * does not have such an attempt.
+   *
+   * @param identity of the worker, which must have died.
+   */
+  failAttempts(taskId: TaskId, activityType: string, identity: string): Promise<void>;
   /** The results of one run of a task's workflow; undefined: Temporal no longer retains its history. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
   /**
@@ -242,6 +250,19 @@ export function createWorkflowGateway(client: Client, installationId: string): W
         return error instanceof WorkflowNotFoundError ? 'missing' : 'unknown';
       }
     },
+    async failAttempts(taskId, activityType, identity) {
+      try {
+        const { raw, runId } = await bounded(DESCRIBE_TIMEOUT_MS, () => client.workflow.getHandle(taskId).describe());
+        for (const { activityId, activityType: type, lastWorkerIdentity, state } of raw.pendingActivities ?? []) {
+          if (type?.name !== activityType || lastWorkerIdentity !== identity || Number(state) !== STARTED) continue;
+          const activity = { workflowId: taskId, runId, activityId: activityId ?? '' };
+          const died = ApplicationFailure.retryable('the worker of this attempt has died', 'WorkerDied');
+          await bounded(DESCRIBE_TIMEOUT_MS, () => client.activity.fail(activity, died));
+        }
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError || error instanceof ActivityNotFoundError)) throw error;
+      }
+    },
     async readRun(taskId, runId) {
       try {
         const handle = client.workflow.getHandle(taskId, runId);
@@ -266,6 +287,8 @@ export function createWorkflowGateway(client: Client, installationId: string): W
 }
 
 const HEARTBEAT_REQUESTS = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
+/** The state of an activity that a worker has in hand: `PENDING_ACTIVITY_STATE_STARTED` of Temporal's API. */
+const STARTED = 2;
 const ENDS_BY_ITSELF: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 function isOpen(status: string): boolean {

@@ -95,6 +95,8 @@ describe('the configuration', () => {
       EGRESS_PORTS: '443,8443',
       WORKER_QUEUES: 'callbacks,media,callbacks',
       ENGINE_THREADS: '4',
+      WORKER_BUILD_ID: '0.2.0-rc.1',
+      ACTIVITY_POLLS: '3',
       SCRATCH_DIR: '/scratch',
       MEDIA_SANDBOX: 'required',
       SHUTDOWN_GRACE_SECONDS: '9',
@@ -138,6 +140,8 @@ describe('the configuration', () => {
     assert.deepEqual(config.worker, {
       queues: ['callbacks', 'media'],
       engineThreads: 4,
+      buildId: '0.2.0-rc.1',
+      polls: { activities: 3, workflows: 10 },
       scratchDir: '/scratch',
       upstreamGraceMs: 900_000,
     });
@@ -175,6 +179,10 @@ describe('the configuration', () => {
         /^WORKER_QUEUES: "video" is not one of media, generation, waiting, archiving, callbacks, maintenance$/,
       ],
       [{ WORKER_QUEUES: 'constructor' }, /^WORKER_QUEUES: "constructor" is not one of/],
+      [{ WORKER_BUILD_ID: 'a b' }, /^WORKER_BUILD_ID: "a b" is not 1 to 63 letters, digits and/],
+      [{ WORKER_BUILD_ID: 'x'.repeat(64) }, /^WORKER_BUILD_ID: "x{64}" is not 1 to 63/],
+      [{ ACTIVITY_POLLS: '0' }, /^ACTIVITY_POLLS: "0" is not a whole number from 1 to 100$/],
+      [{ WORKFLOW_POLLS: '1' }, /^WORKFLOW_POLLS: "1" is not a whole number from 2 to 100$/],
       [{ WORKER_QUEUES: ',' }, /^WORKER_QUEUES is empty/],
       [{ CALLBACK_OFFSETS_SECONDS: '5,60' }, /^CALLBACK_OFFSETS_SECONDS: must start with 0/],
       [{ CALLBACK_OFFSETS_SECONDS: '0,60,30' }, /^CALLBACK_OFFSETS_SECONDS: must start with 0/],

@@ -69,6 +69,7 @@ describe('the input of a task', () => {
           upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
           describeTask: () => Promise.resolve('unknown'),
           readRun: () => Promise.resolve(undefined),
+          cancels: { watch: () => () => {} },
           recordHeartbeat: () => Promise.resolve(true),
         }),
       });

@@ -153,9 +153,12 @@ export class Role {
   }
 }
 
+/** @param changes to its environment. @param program that takes its role as the last argument; default: the built one. */
+type NewWorker = (changes: NodeJS.ProcessEnv, program?: readonly string[]) => Role;
+
 export class Darkroom {
   readonly apis: readonly Role[];
-  readonly workers: readonly Role[];
+  readonly workers: Role[];
   readonly urls: readonly string[];
   /** The metrics URLs of the processes, the apis first; empty unless requested. */
   readonly metricsUrls: readonly string[];
@@ -165,13 +168,14 @@ export class Darkroom {
   readonly installationId: string;
   /** Everything that the processes logged. */
   readonly logFile: string;
+  readonly #newWorker: NewWorker;
   readonly #migrate: () => Promise<void>;
   readonly #closeNamespace: () => Promise<void>;
   readonly #directory: string;
 
   constructor(parts: {
     apis: readonly Role[];
-    workers: readonly Role[];
+    workers: Role[];
     urls: readonly string[];
     metricsUrls: readonly string[];
     namespace: TestNamespace;
@@ -179,6 +183,7 @@ export class Darkroom {
     installationId: string;
     logFile: string;
     directory: string;
+    newWorker: NewWorker;
     migrate: () => Promise<void>;
     closeNamespace: () => Promise<void>;
   }) {
@@ -191,6 +196,7 @@ export class Darkroom {
     this.testDatabase = parts.testDatabase;
     this.installationId = parts.installationId;
     this.logFile = parts.logFile;
+    this.#newWorker = parts.newWorker;
     this.#migrate = parts.migrate;
     this.#closeNamespace = parts.closeNamespace;
     this.#directory = parts.directory;
@@ -223,6 +229,14 @@ export class Darkroom {
       const key = await createKey(transaction, id, { name: 'test', scopes: SCOPES });
       return { id, keyId: key.id, client: new ApiClient(this.urls, key.secret) };
     });
+  }
+
+  /** Starts one more worker, which is stopped with the others. */
+  async addWorker(...how: Parameters<NewWorker>): Promise<Role> {
+    const worker = this.#newWorker(...how);
+    this.workers.push(worker);
+    await worker.start();
+    return worker;
   }
 
   /** Runs the role that prepares the database and Temporal, as an operator does. @throws {Error} it failed. */
@@ -292,8 +306,8 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     metricsUrls.push(`http://127.0.0.1:${port}`);
     return { METRICS_PORT: String(port) };
   };
-  const roleOf = (role: 'api' | 'worker', environment: NodeJS.ProcessEnv): Role =>
-    new Role(role, environment, logFile, undefined, options.isSupervised);
+  const roleOf = (role: 'api' | 'worker', environment: NodeJS.ProcessEnv, program?: readonly string[]): Role =>
+    new Role(role, environment, logFile, program, options.isSupervised);
   const apis: Role[] = [];
   const urls: string[] = [];
   for (let index = 0; index < (options.apis ?? 1); index++) {
@@ -316,6 +330,7 @@ export async function startDarkroom(options: DarkroomOptions = {}): Promise<Dark
     logFile,
     directory,
     closeNamespace: options.namespace === undefined ? namespace.close : () => Promise.resolve(),
+    newWorker: (changes, program) => roleOf('worker', { ...base, PUBLIC_URL: urls[0], ...changes }, program),
     async migrate() {
       await promisify(execFile)(process.execPath, [...builtProgram(), 'migrate'], { env: base });
     },

@@ -17,6 +17,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import type { WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
+import { createCancelFeed } from '../../src/tasks/record/cancel-feed.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import type { ServedApp } from '../http/serve.ts';
 import { createTestNamespace } from './test-namespace.ts';
@@ -52,6 +53,7 @@ export async function startMaintenanceWorker(
     upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
     stopping: new AbortController().signal,
     ending: new AbortController().signal,
+    cancels: createCancelFeed(served.http),
     describeTask: (taskId) => gateway.describeTask(taskId),
     readRun: (taskId, runId) => gateway.readRun(taskId, runId),
     recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),

@@ -73,11 +73,13 @@ if (options.unit) {
 }
 
 /** Says to the processes of the tests where the services are. */
-function provide({ databaseUrl, poolerUrl, temporalAddress, temporalCli }: TestServices): void {
+function provide(services: TestServices): void {
+  const { databaseUrl, poolerUrl, temporalAddress, temporalMetricsUrl, temporalCli } = services;
   const bundle = packageFile('dist/workflow-bundle.js');
   Object.assign(process.env, {
     DARKROOM_TEST_DATABASE_URL: databaseUrl,
     DARKROOM_TEST_TEMPORAL_ADDRESS: temporalAddress,
+    DARKROOM_TEST_TEMPORAL_METRICS: temporalMetricsUrl,
     DARKROOM_TEST_TEMPORAL_CLI: temporalCli,
     ...(poolerUrl === undefined ? {} : { [POOLER_VARIABLE]: poolerUrl }),
     ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),

@@ -23,6 +23,8 @@ export interface TestServices {
   /** The same through a pooler, if the run has one (pooled-run.ts). */
   readonly poolerUrl: string | undefined;
   readonly temporalAddress: string;
+  /** The metrics of the Temporal server itself, among them what Temporal Cloud would bill. */
+  readonly temporalMetricsUrl: string;
   /** The CLI, for tests that use the server as an operator does. */
   readonly temporalCli: string;
   stop(): Promise<void>;
@@ -47,7 +49,7 @@ export async function startServices(
   };
   try {
     const temporalCli = await obtainTemporalCli({ cliPath: environment['TEMPORAL_CLI_PATH'], environment, report });
-    const [postgresPort, temporalPort] = [await reservePort(), await reservePort()];
+    const [postgresPort, temporalPort, metricsPort] = [await reservePort(), await reservePort(), await reservePort()];
     const cluster: Cluster = {
       directory: path.join(directory, 'postgres'),
       port: postgresPort,
@@ -61,6 +63,7 @@ export async function startServices(
       {
         cliPath: temporalCli,
         port: temporalPort,
+        metricsPort,
         searchAttributes,
         // Each test file creates a namespace of its own, which by default is known everywhere only after 2 s.
         dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
@@ -78,7 +81,14 @@ export async function startServices(
     const databaseUrl = clusterUrl(cluster, 'postgres');
     const pooler = isPooled ? await startPgBouncer(databaseUrl) : undefined;
     if (pooler !== undefined) running.push(pooler);
-    return { databaseUrl, poolerUrl: pooler?.through(databaseUrl), temporalAddress, temporalCli, stop };
+    return {
+      databaseUrl,
+      poolerUrl: pooler?.through(databaseUrl),
+      temporalAddress,
+      temporalMetricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+      temporalCli,
+      stop,
+    };
 
     async function startTemporal(): Promise<void> {
       const server = startProcess('Temporal', temporal, 'SIGTERM');

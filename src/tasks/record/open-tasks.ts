@@ -43,6 +43,17 @@ export type IdleCursor = string;
 /** A cursor before every task. */
 export const FIRST_IDLE_CURSOR: IdleCursor = ' -infinity';
 
+const countStarted: Statement = {
+  name: 'count_started_tasks',
+  text: `SELECT count(*)::integer AS started FROM tasks WHERE completed_at IS NULL AND status <> 'queued'`,
+};
+
+/** How many tasks have begun and not ended. */
+export async function countStartedTasks(database: Queryable): Promise<number> {
+  const [row] = await database.query<{ started: number }>(countStarted);
+  return row?.started ?? 0;
+}
+
 /**
  * Tasks that have not ended and have not changed for `idleSeconds`, oldest first.
  *
