@@ -22,7 +22,7 @@ export interface WindowResult {
   readonly medianMs: number;
 }
 
-export type Answer = { readonly result: WindowResult } | { readonly error: string };
+export type Answer<Result = WindowResult> = { readonly result: Result } | { readonly error: string };
 
 /** One operation from start to end, as a client of that side performs it; throws if it did not succeed. */
 export type Operations = Readonly<Record<Operation, (client: number, clients: number) => Promise<void>>>;

@@ -1,22 +1,28 @@
 /** The processes of a bench: started here, awaited until they are ready, and ended here, each by its own pid. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
 import { createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { Launch } from '../../src/standalone/launch.ts';
 import type { Answer, Order, WindowResult } from '../load/window.ts';
 
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
+/** How much of the log of a process that ended is shown. */
+const LOGGED_LINES = 15;
 
 /** A process of the bench; one with a channel reports over it when it is ready. */
 export class Child {
   readonly #process: ChildProcess;
   readonly name: string;
+  readonly #logFile: string;
   readonly #exited: Promise<void>;
   readonly #ready: Promise<void>;
 
   constructor(name: string, launch: Launch, logFile: string) {
     this.name = name;
+    this.#logFile = logFile;
     this.#process = spawn(launch.command, [...launch.args], {
       env: launch.environment,
       stdio: ['ignore', 'pipe', 'pipe', ...(launch.hasChannel === true ? (['ipc'] as const) : [])],
@@ -46,14 +52,26 @@ export class Child {
   }
 
   /** Orders a load process to run one window. */
-  async run(order: Order): Promise<WindowResult> {
-    const answered = new Promise<Answer>((resolve) => {
-      this.#process.once('message', (answer: Answer) => resolve(answer));
-    });
-    this.#process.send(order);
-    const answer = await Promise.race([answered, this.#fails()]);
-    if ('error' in answer) throw new Error(`${this.name}: ${answer.error}`);
-    return answer.result;
+  run(order: Order): Promise<WindowResult> {
+    return this.order<WindowResult>(order);
+  }
+
+  /** Gives a process an order and waits for its result. @param onOther receives what it reports before that. */
+  async order<Result>(order: object, onOther?: (message: object) => void): Promise<Result> {
+    const take = (message: Answer<Result> | object): void => {
+      if ('result' in message || 'error' in message) answered.emit('answer', message);
+      else onOther?.(message);
+    };
+    const answered = new EventEmitter<{ answer: [Answer<Result>] }>();
+    this.#process.on('message', take);
+    try {
+      this.#process.send(order);
+      const [answer] = (await Promise.race([once(answered, 'answer'), this.#fails()])) as [Answer<Result>];
+      if ('error' in answer) throw new Error(`${this.name}: ${answer.error}`);
+      return answer.result;
+    } finally {
+      this.#process.off('message', take);
+    }
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -72,7 +90,8 @@ export class Child {
 
   async #fails(): Promise<never> {
     await this.#exited;
-    throw new Error(`${this.name} ended; see its log`);
+    const log = await readFile(this.#logFile, 'utf8').catch(() => '');
+    throw new Error(`${this.name} ended:\n${log.trimEnd().split('\n').slice(-LOGGED_LINES).join('\n')}`);
   }
 }
 
