@@ -3,17 +3,26 @@
  * be built, builds our image, starts docker-compose.yml, and checks what a user would do with it
  * (test/containers/checks). Exits with 0 if everything held, 1 if something did not, and 2 if it cannot be run here.
  */
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { makeBaseImages } from './base-images.ts';
 import { CHECKS } from './checks.ts';
+import type { CheckContext } from './checks.ts';
 import { ContainerClient } from './client.ts';
 import { obtainEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
-import { CannotRunError, say } from './run.ts';
+import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
+import { CannotRunError, say, seconds } from './run.ts';
 import { IMAGE, prepareStack } from './stack.ts';
 import type { Stack } from './stack.ts';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
-import { RECEIVER } from './receiver.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
+import type { TemporalUiLogin } from './temporal-ui-login.ts';
+
+/** What every part needs. */
+interface Prepared {
+  readonly engine: Engine;
+  readonly images: Readonly<Record<string, string>>;
+  readonly login: TemporalUiLogin;
+}
 
 /** What is undone at the end, in reverse order; emptied as it is done. */
 const toUndo: (() => Promise<void>)[] = [];
@@ -23,46 +32,68 @@ async function main(): Promise<number> {
   const engine = await obtainEngine();
   toUndo.push(() => engine.stop());
   const images = await makeBaseImages(engine);
+  await buildImage(engine, images);
+  const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');
+  const failed = await checkInstallation({ engine, images, login });
+  say(`${failed} violations, altogether ${seconds(Date.now() - begun)}.`);
+  return failed === 0 ? 0 : 1;
+}
 
-  const buildBegun = Date.now();
+async function buildImage(engine: Engine, images: Readonly<Record<string, string>>): Promise<void> {
+  const begun = Date.now();
   say('Building our image …');
   const node = `NODE_IMAGE=${images['NODE_IMAGE']}`;
   await engine.docker(['build', '--build-arg', node, '--tag', IMAGE, PACKAGE_ROOT]);
-  const buildMs = Date.now() - buildBegun;
+  say(`Built our image in ${seconds(Date.now() - begun)}.`);
+}
 
-  const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');
-  const stack = await prepareStack(engine, { ...images, ...login.variables, EGRESS_ALLOW: RECEIVER.egressAllow });
+/** Removes leftovers of an interrupted run too. */
+async function prepare({ engine, images, login }: Prepared): Promise<Stack> {
+  const stack = await prepareStack(engine, {
+    ...images,
+    ...login.variables,
+    EGRESS_ALLOW: RECEIVER.egressAllow,
+    EGRESS_PORTS: RECEIVER.egressPorts,
+    UPSTREAM_OPENAI_COMPATIBLE_URL: RECEIVER.transcriberUrl,
+  });
   toUndo.push(() => stack.remove());
-  // Leftovers of an interrupted run.
+  await removeReceiver(engine);
   await stack.compose('down', '--volumes', '--remove-orphans');
-  const upBegun = Date.now();
+  return stack;
+}
+
+async function checkInstallation(prepared: Prepared): Promise<number> {
+  const stack = await prepare(prepared);
+  const begun = Date.now();
   say('Starting docker-compose.yml …');
   await stack.compose('up', '--detach', '--no-build');
   const client = await waitForReady(stack);
   toUndo.push(() => client.close());
-  const readyMs = Date.now() - upBegun;
-  say(`Ready after ${seconds(readyMs)}.`);
+  say(`Ready after ${seconds(Date.now() - begun)}.`);
+  const stopReceiver = await startReceiver(prepared.engine);
+  const context: CheckContext = { ...prepared, stack, client, stopReceiver };
+  toUndo.push(() => context.stopReceiver());
 
   let failed = 0;
-  for (const { name, check } of CHECKS) {
-    const checkBegun = Date.now();
-    try {
-      const found = await check({ engine, stack, client, login });
-      say(`ok      ${name} (${seconds(Date.now() - checkBegun)})${found === undefined ? '' : `: ${found}`}`);
-    } catch (error) {
-      failed++;
-      say(`FAILED  ${name}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  if (failed > 0) await showLogs(stack);
-  say(
-    `${CHECKS.length - failed} of ${CHECKS.length} held; image ${await sizeOf(engine)} MB, built in ${seconds(buildMs)}, ` +
-      `ready after ${seconds(readyMs)}, altogether ${seconds(Date.now() - begun)}.`,
-  );
-  return failed === 0 ? 0 : 1;
+  for (const { name, check } of CHECKS) failed += await report(stack, name, () => check(context));
+  return failed;
 }
 
-const READY_TIMEOUT_MS = 5 * 60_000;
+/** @returns 1 if it failed, and 0 if it held. */
+async function report(stack: Stack, name: string, check: () => Promise<string | undefined>): Promise<number> {
+  const begun = Date.now();
+  try {
+    const found = await check();
+    say(`ok      ${name} (${seconds(Date.now() - begun)})${found === undefined ? '' : `: ${found}`}`);
+    return 0;
+  } catch (error) {
+    say(`FAILED  ${name} (${seconds(Date.now() - begun)}): ${error instanceof Error ? error.message : String(error)}`);
+    await showLogs(stack);
+    return 1;
+  }
+}
+
+const READY_TIMEOUT_MS = 10 * 60_000;
 
 /** Compose waits for a service's dependencies; the proxy, which is last, has to respond. */
 async function waitForReady(stack: Stack): Promise<ContainerClient> {
@@ -85,15 +116,6 @@ async function waitForReady(stack: Stack): Promise<ContainerClient> {
 
 async function showLogs(stack: Stack): Promise<void> {
   process.stderr.write(`${await stack.compose('ps')}\n${await stack.compose('logs', '--tail', '15', '--no-color')}\n`);
-}
-
-/** In megabytes of a million bytes. */
-async function sizeOf(engine: Engine): Promise<string> {
-  return (Number(await engine.docker(['image', 'inspect', '--format', '{{.Size}}', IMAGE])) / 1e6).toFixed(0);
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 
 async function cleanUp(): Promise<void> {
