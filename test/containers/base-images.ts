@@ -30,6 +30,8 @@ interface BaseImage {
   readonly name: string;
   /** `{{base}}` is the Debian image. */
   readonly dockerfile: string;
+  /** Its script, which is part of the recipe too. */
+  readonly entrypoint?: string;
   /** Fills its build context: copies what it needs into the directory. */
   prepare(directory: string): Promise<void>;
 }
@@ -44,7 +46,7 @@ export async function makeBaseImages(engine: Engine): Promise<Readonly<Record<st
   const variables: Record<string, string> = {};
   for (const image of await describeImages()) {
     const dockerfile = image.dockerfile.replace('{{base}}', base);
-    const tag = `${image.name}-darkroom-${fingerprint(dockerfile)}`;
+    const tag = `${image.name}-darkroom-${fingerprint(dockerfile + (image.entrypoint ?? ''))}`;
     if (!(await works('docker', ['image', 'inspect', tag], engine))) {
       say(`Making the image ${image.name} …`);
       await inDirectory(async (directory) => {
@@ -116,6 +118,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && test "$(n
     },
     {
       variable: 'POSTGRES_IMAGE',
+      entrypoint: POSTGRES_ENTRYPOINT,
       name: nameOf(postgres),
       dockerfile: `FROM {{base}}
 RUN groupadd --gid 999 postgres && useradd --uid 999 --gid postgres --home-dir /var/lib/postgresql postgres
@@ -150,6 +153,7 @@ USER temporal
     },
     {
       variable: 'TEMPORAL_SERVER_IMAGE',
+      entrypoint: TEMPORAL_ENTRYPOINT,
       name: nameOf(server),
       dockerfile: `FROM {{base}}
 RUN groupadd --gid 1000 temporal && useradd --uid 1000 --gid temporal --create-home temporal
@@ -167,6 +171,7 @@ CMD ["/etc/temporal/entrypoint.sh"]
     },
     {
       variable: 'TEMPORAL_UI_IMAGE',
+      entrypoint: UI_ENTRYPOINT,
       name: nameOf(ui),
       dockerfile: `FROM {{base}}
 RUN groupadd --gid 1000 temporal && useradd --uid 1000 --gid temporal --create-home temporal

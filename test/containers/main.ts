@@ -1,7 +1,10 @@
 /**
  * `npm run test:containers`: the container files, tested with a real engine. Builds the base images if they have to
  * be built, builds our image, starts docker-compose.yml, and checks what a user would do with it
- * (test/containers/checks). Exits with 0 if everything held, 1 if something did not, and 2 if it cannot be run here.
+ * (test/containers/checks); then upgrades an installation of release 0.1.0. Exits with 0 if everything held, 1 if
+ * something did not, and 2 if it cannot be run here.
+ *
+ * Arguments: `installation`, `upgrade`; default: both.
  */
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { makeBaseImages } from './base-images.ts';
@@ -10,12 +13,14 @@ import type { CheckContext } from './checks.ts';
 import { ContainerClient } from './client.ts';
 import { obtainEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
+import { obtainFormerRelease } from './former-release.ts';
 import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
 import { CannotRunError, say, seconds } from './run.ts';
 import { IMAGE, prepareStack } from './stack.ts';
 import type { Stack } from './stack.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
 import type { TemporalUiLogin } from './temporal-ui-login.ts';
+import { upgradeFormerRelease } from './upgrade.ts';
 
 /** What every part needs. */
 interface Prepared {
@@ -24,17 +29,33 @@ interface Prepared {
   readonly login: TemporalUiLogin;
 }
 
+/** Each returns how many of its checks failed. */
+const PARTS: Readonly<Record<string, (prepared: Prepared) => Promise<number>>> = {
+  installation: checkInstallation,
+  upgrade: checkUpgrade,
+};
+
 /** What is undone at the end, in reverse order; emptied as it is done. */
 const toUndo: (() => Promise<void>)[] = [];
 
-async function main(): Promise<number> {
+async function main(names: readonly string[]): Promise<number> {
+  const unknown = names.filter((name) => !Object.hasOwn(PARTS, name));
+  if (unknown.length > 0) {
+    throw new CannotRunError(`Unknown: ${unknown.join(', ')}. The parts are ${Object.keys(PARTS).join(' and ')}.`);
+  }
   const begun = Date.now();
   const engine = await obtainEngine();
   toUndo.push(() => engine.stop());
   const images = await makeBaseImages(engine);
   await buildImage(engine, images);
   const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');
-  const failed = await checkInstallation({ engine, images, login });
+
+  let failed = 0;
+  for (const [name, check] of Object.entries(PARTS)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    failed += await check({ engine, images, login });
+    await cleanUp(1);
+  }
   say(`${failed} violations, altogether ${seconds(Date.now() - begun)}.`);
   return failed === 0 ? 0 : 1;
 }
@@ -79,6 +100,18 @@ async function checkInstallation(prepared: Prepared): Promise<number> {
   return failed;
 }
 
+async function checkUpgrade(prepared: Prepared): Promise<number> {
+  const { engine, images } = prepared;
+  const release = await obtainFormerRelease(engine, images);
+  toUndo.push(() => release.remove());
+  const stack = await prepare(prepared);
+  return report(
+    stack,
+    'an installation of 0.1.0 is upgraded while tasks are in progress: none is lost or charged twice',
+    () => upgradeFormerRelease({ engine, stack, release, waitForReady: () => waitForReady(stack) }),
+  );
+}
+
 /** @returns 1 if it failed, and 0 if it held. */
 async function report(stack: Stack, name: string, check: () => Promise<string | undefined>): Promise<number> {
   const begun = Date.now();
@@ -118,9 +151,11 @@ async function showLogs(stack: Stack): Promise<void> {
   process.stderr.write(`${await stack.compose('ps')}\n${await stack.compose('logs', '--tail', '15', '--no-color')}\n`);
 }
 
-async function cleanUp(): Promise<void> {
-  for (let undo = toUndo.pop(); undo !== undefined; undo = toUndo.pop()) {
-    await undo().catch((error: unknown) => {
+/** @param remaining how many of the first things are not undone yet. */
+async function cleanUp(remaining = 0): Promise<void> {
+  while (toUndo.length > remaining) {
+    const undo = toUndo.pop();
+    await undo?.().catch((error: unknown) => {
       say(`Not cleaned up: ${error instanceof Error ? error.message : String(error)}`);
       process.exitCode = 1;
     });
@@ -134,7 +169,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   say(error instanceof CannotRunError ? error.message : String(error instanceof Error ? error.stack : error));
   process.exitCode = error instanceof CannotRunError ? 2 : 1;
