@@ -43,7 +43,8 @@ interface BaseImage {
  */
 export async function makeBaseImages(engine: Engine): Promise<Readonly<Record<string, string>>> {
   const base = await makeDebian(engine);
-  const variables: Record<string, string> = {};
+  // The real one lacks the packages that were added here.
+  const variables: Record<string, string> = { RUNTIME_IMAGE: base };
   for (const image of await describeImages()) {
     const dockerfile = image.dockerfile.replace('{{base}}', base);
     const tag = `${image.name}-darkroom-${fingerprint(dockerfile + (image.entrypoint ?? ''))}`;

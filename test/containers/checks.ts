@@ -3,6 +3,7 @@ import { admin } from './admin.ts';
 import type { ContainerClient } from './client.ts';
 import { CONFINEMENT_CHECKS } from './confinement-checks.ts';
 import type { Engine } from './engine.ts';
+import { IMAGE_CHECKS } from './image-checks.ts';
 import { OPENAI_CHECKS } from './openai-checks.ts';
 import { PAGE_CHECKS } from './page-checks.ts';
 import { WEBHOOK_SECRET } from './receiver.ts';
@@ -42,5 +43,6 @@ export const CHECKS: readonly Check[] = [
   ...OPENAI_CHECKS,
   ...PAGE_CHECKS,
   ...CONFINEMENT_CHECKS,
+  ...IMAGE_CHECKS,
   ...RESTART_CHECKS,
 ];

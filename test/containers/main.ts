@@ -63,8 +63,8 @@ async function main(names: readonly string[]): Promise<number> {
 async function buildImage(engine: Engine, images: Readonly<Record<string, string>>): Promise<void> {
   const begun = Date.now();
   say('Building our image …');
-  const node = `NODE_IMAGE=${images['NODE_IMAGE']}`;
-  await engine.docker(['build', '--build-arg', node, '--tag', IMAGE, PACKAGE_ROOT]);
+  const bases = ['NODE_IMAGE', 'RUNTIME_IMAGE'].flatMap((name) => ['--build-arg', `${name}=${images[name]}`]);
+  await engine.docker(['build', ...bases, '--tag', IMAGE, PACKAGE_ROOT]);
   say(`Built our image in ${seconds(Date.now() - begun)}.`);
 }
 
