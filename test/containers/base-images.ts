@@ -30,6 +30,8 @@ interface BaseImage {
   readonly name: string;
   /** `{{base}}` is the Debian image. */
   readonly dockerfile: string;
+  /** Its script, which is part of the recipe too. */
+  readonly entrypoint?: string;
   /** Fills its build context: copies what it needs into the directory. */
   prepare(directory: string): Promise<void>;
 }
@@ -41,10 +43,11 @@ interface BaseImage {
  */
 export async function makeBaseImages(engine: Engine): Promise<Readonly<Record<string, string>>> {
   const base = await makeDebian(engine);
-  const variables: Record<string, string> = {};
+  // The real one lacks the packages that were added here.
+  const variables: Record<string, string> = { RUNTIME_IMAGE: base };
   for (const image of await describeImages()) {
     const dockerfile = image.dockerfile.replace('{{base}}', base);
-    const tag = `${image.name}-darkroom-${fingerprint(dockerfile)}`;
+    const tag = `${image.name}-darkroom-${fingerprint(dockerfile + (image.entrypoint ?? ''))}`;
     if (!(await works('docker', ['image', 'inspect', tag], engine))) {
       say(`Making the image ${image.name} …`);
       await inDirectory(async (directory) => {
@@ -116,6 +119,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && test "$(n
     },
     {
       variable: 'POSTGRES_IMAGE',
+      entrypoint: POSTGRES_ENTRYPOINT,
       name: nameOf(postgres),
       dockerfile: `FROM {{base}}
 RUN groupadd --gid 999 postgres && useradd --uid 999 --gid postgres --home-dir /var/lib/postgresql postgres
@@ -150,6 +154,7 @@ USER temporal
     },
     {
       variable: 'TEMPORAL_SERVER_IMAGE',
+      entrypoint: TEMPORAL_ENTRYPOINT,
       name: nameOf(server),
       dockerfile: `FROM {{base}}
 RUN groupadd --gid 1000 temporal && useradd --uid 1000 --gid temporal --create-home temporal
@@ -167,6 +172,7 @@ CMD ["/etc/temporal/entrypoint.sh"]
     },
     {
       variable: 'TEMPORAL_UI_IMAGE',
+      entrypoint: UI_ENTRYPOINT,
       name: nameOf(ui),
       dockerfile: `FROM {{base}}
 RUN groupadd --gid 1000 temporal && useradd --uid 1000 --gid temporal --create-home temporal

@@ -1,68 +1,132 @@
 /**
  * `npm run test:containers`: the container files, tested with a real engine. Builds the base images if they have to
  * be built, builds our image, starts docker-compose.yml, and checks what a user would do with it
- * (test/containers/checks). Exits with 0 if everything held, 1 if something did not, and 2 if it cannot be run here.
+ * (test/containers/checks); then upgrades an installation of release 0.1.0. Exits with 0 if everything held, 1 if
+ * something did not, and 2 if it cannot be run here.
+ *
+ * Arguments: `installation`, `upgrade`; default: both.
  */
+import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { makeBaseImages } from './base-images.ts';
 import { CHECKS } from './checks.ts';
+import type { CheckContext } from './checks.ts';
 import { ContainerClient } from './client.ts';
 import { obtainEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
-import { CannotRunError, say } from './run.ts';
+import { obtainFormerRelease } from './former-release.ts';
+import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
+import { CannotRunError, say, seconds } from './run.ts';
 import { IMAGE, prepareStack } from './stack.ts';
 import type { Stack } from './stack.ts';
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
-import { RECEIVER } from './receiver.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
+import type { TemporalUiLogin } from './temporal-ui-login.ts';
+import { upgradeFormerRelease } from './upgrade.ts';
+
+/** What every part needs. */
+interface Prepared {
+  readonly engine: Engine;
+  readonly images: Readonly<Record<string, string>>;
+  readonly login: TemporalUiLogin;
+}
+
+/** Each returns how many of its checks failed. */
+const PARTS: Readonly<Record<string, (prepared: Prepared) => Promise<number>>> = {
+  installation: checkInstallation,
+  upgrade: checkUpgrade,
+};
 
 /** What is undone at the end, in reverse order; emptied as it is done. */
 const toUndo: (() => Promise<void>)[] = [];
 
-async function main(): Promise<number> {
+async function main(names: readonly string[]): Promise<number> {
+  const unknown = names.filter((name) => !Object.hasOwn(PARTS, name));
+  if (unknown.length > 0) {
+    throw new CannotRunError(`Unknown: ${unknown.join(', ')}. The parts are ${Object.keys(PARTS).join(' and ')}.`);
+  }
   const begun = Date.now();
   const engine = await obtainEngine();
   toUndo.push(() => engine.stop());
   const images = await makeBaseImages(engine);
-
-  const buildBegun = Date.now();
-  say('Building our image …');
-  const node = `NODE_IMAGE=${images['NODE_IMAGE']}`;
-  await engine.docker(['build', '--build-arg', node, '--tag', IMAGE, PACKAGE_ROOT]);
-  const buildMs = Date.now() - buildBegun;
-
+  await buildImage(engine, images);
   const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');
-  const stack = await prepareStack(engine, { ...images, ...login.variables, EGRESS_ALLOW: RECEIVER.egressAllow });
+
+  let failed = 0;
+  for (const [name, check] of Object.entries(PARTS)) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    failed += await check({ engine, images, login });
+    await cleanUp(1);
+  }
+  say(`${failed} violations, altogether ${seconds(Date.now() - begun)}.`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function buildImage(engine: Engine, images: Readonly<Record<string, string>>): Promise<void> {
+  const begun = Date.now();
+  say('Building our image …');
+  const bases = ['NODE_IMAGE', 'RUNTIME_IMAGE'].flatMap((name) => ['--build-arg', `${name}=${images[name]}`]);
+  await engine.docker(['build', ...bases, '--tag', IMAGE, PACKAGE_ROOT]);
+  say(`Built our image in ${seconds(Date.now() - begun)}.`);
+}
+
+/** Removes leftovers of an interrupted run too. */
+async function prepare({ engine, images, login }: Prepared): Promise<Stack> {
+  const stack = await prepareStack(engine, {
+    ...images,
+    ...login.variables,
+    EGRESS_ALLOW: RECEIVER.egressAllow,
+    EGRESS_PORTS: RECEIVER.egressPorts,
+    UPSTREAM_OPENAI_COMPATIBLE_URL: RECEIVER.transcriberUrl,
+  });
   toUndo.push(() => stack.remove());
-  // Leftovers of an interrupted run.
+  await removeReceiver(engine);
   await stack.compose('down', '--volumes', '--remove-orphans');
-  const upBegun = Date.now();
+  return stack;
+}
+
+async function checkInstallation(prepared: Prepared): Promise<number> {
+  const stack = await prepare(prepared);
+  const begun = Date.now();
   say('Starting docker-compose.yml …');
   await stack.compose('up', '--detach', '--no-build');
   const client = await waitForReady(stack);
   toUndo.push(() => client.close());
-  const readyMs = Date.now() - upBegun;
-  say(`Ready after ${seconds(readyMs)}.`);
+  say(`Ready after ${seconds(Date.now() - begun)}.`);
+  const stopReceiver = await startReceiver(prepared.engine);
+  const context: CheckContext = { ...prepared, stack, client, stopReceiver };
+  toUndo.push(() => context.stopReceiver());
 
   let failed = 0;
-  for (const { name, check } of CHECKS) {
-    const checkBegun = Date.now();
-    try {
-      const found = await check({ engine, stack, client, login });
-      say(`ok      ${name} (${seconds(Date.now() - checkBegun)})${found === undefined ? '' : `: ${found}`}`);
-    } catch (error) {
-      failed++;
-      say(`FAILED  ${name}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  if (failed > 0) await showLogs(stack);
-  say(
-    `${CHECKS.length - failed} of ${CHECKS.length} held; image ${await sizeOf(engine)} MB, built in ${seconds(buildMs)}, ` +
-      `ready after ${seconds(readyMs)}, altogether ${seconds(Date.now() - begun)}.`,
-  );
-  return failed === 0 ? 0 : 1;
+  for (const { name, check } of CHECKS) failed += await report(stack, name, () => check(context));
+  return failed;
 }
 
-const READY_TIMEOUT_MS = 5 * 60_000;
+async function checkUpgrade(prepared: Prepared): Promise<number> {
+  const { engine, images } = prepared;
+  const release = await obtainFormerRelease(engine, images);
+  toUndo.push(() => release.remove());
+  const stack = await prepare(prepared);
+  return report(
+    stack,
+    'an installation of 0.1.0 is upgraded while tasks are in progress: none is lost or charged twice',
+    () => upgradeFormerRelease({ engine, stack, release, waitForReady: () => waitForReady(stack) }),
+  );
+}
+
+/** @returns 1 if it failed, and 0 if it held. */
+async function report(stack: Stack, name: string, check: () => Promise<string | undefined>): Promise<number> {
+  const begun = Date.now();
+  try {
+    const found = await check();
+    say(`ok      ${name} (${seconds(Date.now() - begun)})${found === undefined ? '' : `: ${found}`}`);
+    return 0;
+  } catch (error) {
+    say(`FAILED  ${name} (${seconds(Date.now() - begun)}): ${error instanceof Error ? error.message : String(error)}`);
+    await showLogs(stack);
+    return 1;
+  }
+}
+
+const READY_TIMEOUT_MS = 10 * 60_000;
 
 /** Compose waits for a service's dependencies; the proxy, which is last, has to respond. */
 async function waitForReady(stack: Stack): Promise<ContainerClient> {
@@ -87,18 +151,11 @@ async function showLogs(stack: Stack): Promise<void> {
   process.stderr.write(`${await stack.compose('ps')}\n${await stack.compose('logs', '--tail', '15', '--no-color')}\n`);
 }
 
-/** In megabytes of a million bytes. */
-async function sizeOf(engine: Engine): Promise<string> {
-  return (Number(await engine.docker(['image', 'inspect', '--format', '{{.Size}}', IMAGE])) / 1e6).toFixed(0);
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-}
-
-async function cleanUp(): Promise<void> {
-  for (let undo = toUndo.pop(); undo !== undefined; undo = toUndo.pop()) {
-    await undo().catch((error: unknown) => {
+/** @param remaining how many of the first things are not undone yet. */
+async function cleanUp(remaining = 0): Promise<void> {
+  while (toUndo.length > remaining) {
+    const undo = toUndo.pop();
+    await undo?.().catch((error: unknown) => {
       say(`Not cleaned up: ${error instanceof Error ? error.message : String(error)}`);
       process.exitCode = 1;
     });
@@ -112,7 +169,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   say(error instanceof CannotRunError ? error.message : String(error instanceof Error ? error.stack : error));
   process.exitCode = error instanceof CannotRunError ? 2 : 1;

@@ -1,5 +1,11 @@
-/** A receiver of callbacks: a container on the stack's network, found by its name, that logs what reaches it. */
+/**
+ * The far side of the stack: a container on its network, found by its name. It receives callbacks and logs them, and it
+ * is a server with the interface of OpenAI that transcribes every recording in the same way.
+ */
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
 import type { Engine } from './engine.ts';
 import { IMAGE, PROJECT } from './stack.ts';
 
@@ -10,19 +16,43 @@ export const RECEIVER = {
   url: `http://${NAME}:${PORT}/callback`,
   /** Allows us to reach it: its address is private, and it speaks plain HTTP. */
   egressAllow: `http://${NAME}:${PORT}`,
+  egressPorts: `443,${PORT}`,
+  transcriberUrl: `http://${NAME}:${PORT}/v1`,
 } as const;
+
+export const WEBHOOK_SECRET = 'a secret of the receiver, with ü';
+/** What is said in every recording. */
+export const TRANSCRIPT = 'Mind the gap. Doors close.';
 
 export interface LoggedCallback {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
+const VERBOSE_JSON = {
+  task: 'transcribe',
+  language: 'english',
+  duration: 2.5,
+  text: TRANSCRIPT,
+  segments: [
+    { id: 0, start: 0, end: 1.2, text: 'Mind the gap.' },
+    { id: 1, start: 1.2, end: 2.5, text: 'Doors close.' },
+  ],
+};
+
 const PROGRAM = `
 require('node:http').createServer((request, response) => {
-  let body = '';
-  request.setEncoding('utf8').on('data', (text) => { body += text; }).on('end', () => {
-    console.log(JSON.stringify({ headers: request.headers, body }));
-    response.writeHead(204).end();
+  const pieces = [];
+  request.on('data', (piece) => { pieces.push(piece); }).on('end', () => {
+    const body = Buffer.concat(pieces);
+    if (request.url === '/v1/audio/transcriptions') {
+      const hasFile = body.includes('name="file"') && body.length > 1000;
+      response.writeHead(hasFile ? 200 : 400, { 'content-type': 'application/json' });
+      response.end(hasFile ? ${JSON.stringify(JSON.stringify(VERBOSE_JSON))} : '{}');
+    } else {
+      console.log(JSON.stringify({ headers: request.headers, body: body.toString('utf8') }));
+      response.writeHead(204).end();
+    }
   });
 }).listen(${PORT}, () => console.log('listening'));`;
 
@@ -36,17 +66,32 @@ export async function startReceiver(engine: Engine): Promise<() => Promise<void>
   const program = ['--entrypoint', 'node', IMAGE, '--eval', PROGRAM];
   await engine.docker(['run', '--detach', '--init', '--name', NAME, '--network', network, ...confined, ...program]);
   await waitForLogged(engine, (lines) => (lines.includes('listening') ? true : undefined));
-  return async () => {
-    await engine.docker(['rm', '--force', '--volumes', NAME]);
-  };
+  return () => removeReceiver(engine);
 }
 
-/** The first callback that reached it. */
-export function firstCallback(engine: Engine): Promise<LoggedCallback> {
+/** Also one that is not there. */
+export async function removeReceiver(engine: Engine): Promise<void> {
+  const found = await engine.docker(['ps', '--all', '--quiet', '--filter', `name=^${NAME}$`]);
+  if (found !== '') await engine.docker(['rm', '--force', '--volumes', NAME]);
+}
+
+/** The callbacks of a task that reached it. Waits for the first. */
+export function callbacksOf(engine: Engine, taskId: string): Promise<readonly LoggedCallback[]> {
   return waitForLogged(engine, (lines) => {
-    const line = lines.find((text) => text.startsWith('{'));
-    return line === undefined ? undefined : (JSON.parse(line) as LoggedCallback);
+    const all = lines.filter((text) => text.startsWith('{')).map((text) => JSON.parse(text) as LoggedCallback);
+    const found = all.filter(({ body }) => (JSON.parse(body) as { taskId: string }).taskId === taskId);
+    return found.length === 0 ? undefined : found;
   });
+}
+
+/** @throws {Error} one of its two signatures was not made with `WEBHOOK_SECRET`. */
+export function verifyCallback({ headers, body }: LoggedCallback): void {
+  const key = Buffer.from(WEBHOOK_SECRET, 'utf8');
+  const signed = `${headers['x-darkroom-timestamp']}.${body}`;
+  assert.equal(headers['x-darkroom-signature'], createHmac('sha256', key).update(signed).digest('hex'));
+  const webhook = new Webhook(key.toString('base64'));
+  webhook.verify(body, { ...headers });
+  assert.throws(() => webhook.verify(`${body} `, { ...headers }), 'an altered body is accepted');
 }
 
 async function waitForLogged<T>(engine: Engine, find: (lines: readonly string[]) => T | undefined): Promise<T> {

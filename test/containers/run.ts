@@ -27,6 +27,11 @@ export function say(line: string): void {
   process.stderr.write(`${seconds} s  ${line}\n`);
 }
 
+/** A duration for people. */
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
 /**
  * Runs a program until it ends.
  *

@@ -16,6 +16,8 @@ import { CannotRunError, run, works } from './run.ts';
 /** So that an installation on the same engine keeps its volumes. */
 export const PROJECT = 'darkroom-test-containers';
 export const IMAGE = 'darkroom:test-containers';
+/** On loopback of each role's container. */
+export const METRICS_PORT = 9464;
 
 const SECRETS = [
   'POSTGRES_PASSWORD',
@@ -32,8 +34,22 @@ export interface Stack {
   compose(...args: readonly string[]): Promise<string>;
   /** The id of a service's container. */
   containerOf(service: string): Promise<string>;
+  /** Continues with the container files of another release, in the same project with the same variables. */
+  replaceFiles(files: ContainerFiles): Promise<void>;
   /** Removes containers, networks and volumes. */
   remove(): Promise<void>;
+}
+
+export async function ownFiles(): Promise<ContainerFiles> {
+  return { directory: PACKAGE_ROOT, compose: await readFile(COMPOSE_FILE, 'utf8') };
+}
+
+/** The container files of a release. */
+export interface ContainerFiles {
+  /** Where they are: their paths are relative to it. */
+  readonly directory: string;
+  /** docker-compose.yml. */
+  readonly compose: string;
 }
 
 /** Prepares the project without starting it. @param variables the content of `.env` besides secrets and ports. */
@@ -47,7 +63,10 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
     PUBLISH_HTTPS: `127.0.0.1:${httpsPort}`,
     PUBLISH_HTTP: `127.0.0.1:${httpPort}`,
     PUBLISH_TEMPORAL_UI: `127.0.0.1:${temporalUiPort}`,
+    // Of release 0.1.0.
+    TEMPORAL_UI_PORT: String(temporalUiPort),
     PUBLIC_URL: `https://localhost:${httpsPort}`,
+    METRICS_PORT: String(METRICS_PORT),
   };
   const file = path.join(directory, '.env');
   const lines = Object.entries(values).map(([name, value]) => `${name}='${value}'`);
@@ -55,16 +74,23 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
 
   const [command, ...first] = await findCompose(engine);
   const composeFile = path.join(directory, 'docker-compose.yml');
-  // Its paths are relative to the package, except for the file of variables.
-  const text = await readFile(COMPOSE_FILE, 'utf8');
-  await writeFile(composeFile, text.replace(/^name: .+$/m, '').replace('env_file: [.env]', `env_file: [${file}]`));
-  const options = ['--project-name', PROJECT, '--project-directory', PACKAGE_ROOT, '--env-file', file];
-  const compose = (...args: readonly string[]): Promise<string> =>
-    run(command, [...first, ...options, '--file', composeFile, ...args], { environment: engine.environment });
+  let root = PACKAGE_ROOT;
+  const compose = (...args: readonly string[]): Promise<string> => {
+    const options = ['--project-name', PROJECT, '--project-directory', root, '--env-file', file];
+    const { environment } = engine;
+    return run(command, [...first, ...options, '--file', composeFile, ...args], { environment });
+  };
+  const replaceFiles = async (files: ContainerFiles): Promise<void> => {
+    root = files.directory;
+    const text = files.compose.replace(/^name: .+$/m, '').replace('env_file: [.env]', `env_file: [${file}]`);
+    await writeFile(composeFile, text);
+  };
+  await replaceFiles(await ownFiles());
   return {
     httpsPort,
     temporalUiPort,
     compose,
+    replaceFiles,
     containerOf: async (service) => (await compose('ps', '--quiet', service)).split('\n')[0] ?? '',
     async remove() {
       await compose('down', '--volumes', '--remove-orphans', '--timeout', '20');

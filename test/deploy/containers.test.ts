@@ -123,7 +123,7 @@ describe('docker-compose.yml', () => {
     for (const role of ['api', 'worker']) {
       assert.ok(compose.services[role]?.volumes?.includes(scratch), role);
     }
-    assert.match(await readDockerfile(), new RegExp(`^RUN mkdir -p .*${scratch}.*chown -R node:node /data$`, 'm'));
+    assert.match(await readDockerfile(), new RegExp(`^  && mkdir -p .*${scratch}.*chown -R node:node /data$`, 'm'));
   });
 
   it('publishes only the ports of the proxy, and Temporal’s Web UI only behind a login', async () => {
@@ -197,11 +197,11 @@ describe('the Dockerfile', () => {
   it('runs as a user that is not root, on a supported version of Node', async () => {
     const dockerfile = await readDockerfile();
     const [, user] = /^USER (\S+)$/m.exec(dockerfile.split(/^FROM /m).at(-1) ?? '') ?? [];
-    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+    const bases = [...dockerfile.matchAll(/^FROM (\S+(?: AS \S+)?)/gm)].map(([, base]) => base);
     const [, major] = /^ARG NODE_IMAGE=node:(\d+)/m.exec(dockerfile) ?? [];
 
     assert.equal(user, 'node');
-    assert.deepEqual(bases, ['${NODE_IMAGE}', '${NODE_IMAGE}']);
+    assert.deepEqual(bases, ['${RUNTIME_IMAGE} AS runtime', '${NODE_IMAGE} AS build', 'runtime']);
     assert.ok(Number(major) > 20, `Node ${major}`);
   });
 });

@@ -1,0 +1,26 @@
+/** The commands of an operator. */
+import assert from 'node:assert/strict';
+import type { Stack } from './stack.ts';
+
+/** The most that `admin ledger list` prints. */
+const MOST_ENTRIES = 1_000;
+
+/** Runs `admin` in a container of its own, as the documents show it. @returns what it prints as JSON. */
+export async function admin(stack: Stack, ...args: readonly string[]): Promise<unknown> {
+  return JSON.parse(await stack.compose('run', '--rm', '-T', 'api', 'admin', ...args, '--json')) as unknown;
+}
+
+/** @throws {Error} the ledger does not add up, or a task was not charged exactly once. */
+export async function verifyCharges(stack: Stack, taskIds: readonly string[]): Promise<void> {
+  assert.deepEqual(await admin(stack, 'ledger', 'verify'), { holds: true, violations: [] });
+  const list = ['ledger', 'list', '--kind', 'capture', '--size', String(MOST_ENTRIES)];
+  const { entries, nextCursor } = (await admin(stack, ...list)) as {
+    readonly entries: readonly { readonly reference: string }[];
+    readonly nextCursor?: string;
+  };
+  assert.equal(nextCursor, undefined, 'there are more entries than are compared');
+  for (const taskId of taskIds) {
+    const captures = entries.filter(({ reference }) => reference === taskId).length;
+    assert.equal(captures, 1, `${taskId} was charged ${captures} times`);
+  }
+}
