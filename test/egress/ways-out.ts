@@ -144,8 +144,8 @@ export const PACKAGES_THAT_CONNECT: Readonly<
     files: [
       'src/database/copy.ts',
       'src/database/database.ts',
-      'src/database/migrate.ts',
-      'src/database/session-lock.ts',
+      'src/database/limited-query.ts',
+      'src/database/pooler.ts',
       'src/standalone/postgres.ts',
     ],
     reason: 'to the database that is configured',

@@ -120,7 +120,7 @@
 {{- $variables = append $variables (list $name (get $.Values.config $name)) -}}
 {{- end -}}
 {{- end -}}
-{{- include "darkroom.secretVariable" (dict "root" . "name" "DATABASE_URL" "ref" (ternary $secrets.directDatabaseUrl $secrets.databaseUrl (ne $secrets.directDatabaseUrl.key ""))) -}}
+{{- include "darkroom.secretVariable" (dict "root" . "name" (ternary "DATABASE_DIRECT_URL" "DATABASE_URL" (ne $secrets.directDatabaseUrl.key "")) "ref" (ternary $secrets.directDatabaseUrl $secrets.databaseUrl (ne $secrets.directDatabaseUrl.key ""))) -}}
 {{- include "darkroom.plainVariables" $variables -}}
 {{- include "darkroom.temporalVariables" . -}}
 {{- with .Values.extraEnv }}
