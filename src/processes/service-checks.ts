@@ -3,12 +3,14 @@
  * time limit, and not again while an answer is fresh. An unavailable database must not delay a scrape: that is when
  * the figures are needed most.
  */
+import { readOpenBatches } from '../batches/open-batches.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import { respondsInTime, cached, inTime } from '../telemetry/dependency-checks.ts';
 import type { Backlog, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
+import { readOpenCalls } from '../text/background/open-calls.ts';
 import { readOpenTextHolds } from '../text/money/open-holds.ts';
 import { listStates } from '../upstreams/states.ts';
 import type { Foundation } from './foundation.ts';
@@ -79,6 +81,8 @@ async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): P
   const starts = await unclaimed.read(transaction);
   const callbacks = await readCallbackBacklog(transaction);
   const text = await readOpenTextHolds(transaction);
+  const backgroundCalls = await readOpenCalls(transaction);
+  const batches = await readOpenBatches(transaction);
   const upstreams = await listStates(transaction);
 
   const none = { count: 0, oldestSeconds: 0 };
@@ -95,6 +99,8 @@ async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): P
     },
     outbox: withStarts(ready, starts),
     callbacks,
+    backgroundCalls,
+    batches,
     upstreams,
   };
 }
