@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../database/database.ts';
 import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
-import { readBatch } from './batch-record.ts';
+import { BATCH_COLUMNS, BatchNotFoundError, readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
@@ -26,7 +26,7 @@ const PAUSE_MS = 100;
 
 const markAdvanced: Statement = {
   name: 'mark_batch_advanced',
-  text: 'UPDATE batches SET advanced_at = now() WHERE id = $1',
+  text: `UPDATE batches SET advanced_at = now() WHERE id = $1 RETURNING ${BATCH_COLUMNS}`,
 };
 const markFinalizing: Statement = {
   name: 'mark_batch_finalizing',
@@ -37,13 +37,14 @@ const cancelUnread: Statement = {
   text: `UPDATE batches SET status = 'cancelled', ended_at = now() WHERE id = $1 AND status = 'cancelling'`,
 };
 
-/** @returns whether the batch has ended. */
+/** @returns whether the batch has ended. @throws {BatchNotFoundError} */
 export async function advanceBatch(context: BatchContext, batchId: string, signal: AbortSignal): Promise<boolean> {
-  await context.database.query(markAdvanced, [batchId]);
+  const [batch] = await context.database.query<Batch>(markAdvanced, [batchId]);
+  if (batch === undefined) throw new BatchNotFoundError();
   // What a batch is read from never changes.
-  const source = createLineSource(context.store, await readBatch(context.database, batchId));
+  const source = createLineSource(context.store, batch);
   try {
-    return await advanceFor(context, batchId, source, signal);
+    return await advanceFor(context, batch, source, signal);
   } finally {
     await source.close();
   }
@@ -51,24 +52,23 @@ export async function advanceBatch(context: BatchContext, batchId: string, signa
 
 async function advanceFor(
   context: BatchContext,
-  batchId: string,
+  first: Batch,
   source: LineSource,
   signal: AbortSignal,
 ): Promise<boolean> {
   const endAt = performance.now() + STEP_MS;
-  while (performance.now() < endAt) {
+  for (let batch = first; ; batch = await readBatch(context.database, first.id)) {
     signal.throwIfAborted();
-    const batch = await readBatch(context.database, batchId);
     if (batch.endedAt !== null) {
-      context.paces.delete(batchId);
-      const { status, linesTotal, linesCompleted, linesFailed } = batch;
+      context.paces.delete(batch.id);
+      const { id: batchId, status, linesTotal, linesCompleted, linesFailed } = batch;
       context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
       return true;
     }
     const hasWorked = await step(context, batch, source, signal);
     await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
+    if (performance.now() >= endAt) return false;
   }
-  return false;
 }
 
 /** @returns whether more can be done at once. */
@@ -107,9 +107,8 @@ async function progress(
   }
   const isFed = batch.linesFed === batch.linesTotal;
   if (!isFed && (await clock.read()) >= batch.expiresAt * 1000) return drain(context, batch, 'expired', signal);
-  const open = await settleLines(context, batch);
-  // Counted first: the row that was read is that of before.
-  const current = await readBatch(database, batch.id);
+  // Counted first. Where the row has changed meanwhile, feeding finds that out when it locks it.
+  const { open, batch: current } = await settleLines(context, batch);
   const hasSettled = current.linesSettled > batch.linesSettled;
   if (isFed || current.status !== 'in_progress') return hasSettled;
   const isAnyFed = await untilLost(context, batch, () => feedLines(context, current, { open, source }));
@@ -139,9 +138,8 @@ function finish(context: BatchContext, batch: Batch, status: BatchEnd, signal: A
 async function drain(context: BatchContext, batch: Batch, status: BatchEnd, signal: AbortSignal): Promise<boolean> {
   if (batch.linesSettled < batch.linesFed) {
     if (context.endpoints[batch.endpoint].kind === 'text') await cancelWaitingBatchCalls(context.database, batch.id);
-    await settleLines(context, batch);
-    const { linesSettled } = await readBatch(context.database, batch.id);
-    return linesSettled > batch.linesSettled;
+    const { batch: current } = await settleLines(context, batch);
+    return current.linesSettled > batch.linesSettled;
   }
   return finish(context, batch, status, signal);
 }

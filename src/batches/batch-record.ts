@@ -86,7 +86,8 @@ export class BatchEndedError extends DarkroomError {
 
 const seconds = (column: string, name: string): string => `extract(epoch FROM ${column})::float8 AS "${name}"`;
 
-const COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", endpoint, completion_window AS "completionWindow",
+/** The columns of a batch, for statements that return one. */
+export const BATCH_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", endpoint, completion_window AS "completionWindow",
   metadata, model, input_file_id AS "inputFileId", input_object_key AS "inputObjectKey", input_bytes::float8 AS "inputBytes",
   output_kept_seconds AS "outputKeptSeconds", status, problems, lines_total AS "linesTotal", lines_fed AS "linesFed",
   fed_bytes::float8 AS "fedBytes", lines_settled AS "linesSettled", lines_completed AS "linesCompleted",
@@ -110,7 +111,7 @@ const insertBatch: Statement = {
   text: `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, metadata, input_file_id,
                               input_object_key, input_bytes, output_kept_seconds, created_at, expires_at, advanced_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8), to_timestamp($12::float8), now())
-         RETURNING ${COLUMNS}`,
+         RETURNING ${BATCH_COLUMNS}`,
 };
 
 /** What a client asks for. */
@@ -195,7 +196,7 @@ async function findEarlier(
 
 const selectBatch: Statement = {
   name: 'select_batch',
-  text: `SELECT ${COLUMNS} FROM batches WHERE id = $1 AND ($2::text IS NULL OR account_id = $2)`,
+  text: `SELECT ${BATCH_COLUMNS} FROM batches WHERE id = $1 AND ($2::text IS NULL OR account_id = $2)`,
 };
 
 /** @param accountId whose batch it must be; undefined for our own processes. @throws {BatchNotFoundError} */
@@ -207,7 +208,7 @@ export async function readBatch(database: Queryable, id: string, accountId?: str
 
 const listBatchRows: Statement = {
   name: 'list_batches',
-  text: `SELECT ${COLUMNS} FROM batches
+  text: `SELECT ${BATCH_COLUMNS} FROM batches
           WHERE account_id = $1
             AND ($2::text IS NULL
                  OR (created_at, id) < ((SELECT created_at FROM batches WHERE id = $2 AND account_id = $1), $2))

@@ -7,6 +7,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { taskIdForKey } from '../domain/ids.ts';
 import { readBatchCallStates } from '../text/background/batch-calls.ts';
 import type { TokenUsage } from '../text/events.ts';
+import { BATCH_COLUMNS } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { lineKey } from './line.ts';
@@ -31,7 +32,8 @@ const moveSettled: Statement = {
                             lines_failed = lines_failed + $4, ahead_completed = $5, ahead_failed = $6,
                             input_tokens = input_tokens + $7, cached_input_tokens = cached_input_tokens + $8,
                             output_tokens = output_tokens + $9, reasoning_tokens = reasoning_tokens + $10
-          WHERE id = $1 AND lines_settled = $2`,
+          WHERE id = $1 AND lines_settled = $2
+      RETURNING ${BATCH_COLUMNS}`,
 };
 
 /** How a line has ended. */
@@ -44,11 +46,18 @@ const FAILED: EndedLine = { isCompleted: false, usage: undefined };
 
 type SettleContext = Pick<BatchContext, 'database' | 'installationId' | 'endpoints'>;
 
-/** @returns how many lines that were fed have not ended. */
-export async function settleLines(context: SettleContext, batch: Batch): Promise<number> {
+/** What the count has come to. */
+export interface Settled {
+  /** How many lines that were fed have not ended. */
+  readonly open: number;
+  /** The row as it is afterwards, or as it was if nothing was counted: another attempt may have counted the same. */
+  readonly batch: Batch;
+}
+
+export async function settleLines(context: SettleContext, batch: Batch): Promise<Settled> {
   const { database, endpoints } = context;
   const { id, linesSettled, linesFed } = batch;
-  if (linesSettled === linesFed) return 0;
+  if (linesSettled === linesFed) return { open: 0, batch };
   const states: (EndedLine | undefined)[] = Array.from({ length: linesFed - linesSettled });
   for (const { line } of await database.query<{ line: number }>(selectRejected, [id, linesSettled, linesFed])) {
     states[line - linesSettled] = FAILED;
@@ -58,14 +67,16 @@ export async function settleLines(context: SettleContext, batch: Batch): Promise
   const firstOpen = states.indexOf(undefined);
   const first = sumOf(firstOpen < 0 ? states : states.slice(0, firstOpen));
   const ahead = sumOf(firstOpen < 0 ? [] : states.slice(firstOpen));
+  const open = states.filter((state) => state === undefined).length;
   const hasMoved = first.completed + first.failed > 0;
   if (hasMoved || ahead.completed !== batch.aheadCompleted || ahead.failed !== batch.aheadFailed) {
     const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens } = first.usage;
     const counts = [first.completed, first.failed, ahead.completed, ahead.failed];
     const tokens = [inputTokens, cachedInputTokens, outputTokens, reasoningTokens];
-    await database.query(moveSettled, [id, linesSettled, ...counts, ...tokens]);
+    const [moved] = await database.query<Batch>(moveSettled, [id, linesSettled, ...counts, ...tokens]);
+    return { open, batch: moved ?? batch };
   }
-  return states.filter((state) => state === undefined).length;
+  return { open, batch };
 }
 
 async function addTasks(

@@ -73,7 +73,7 @@ const bound: Statement = {
 /** One after the other on one connection: requests need the other connections. */
 async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): Promise<StoredState> {
   await transaction.query(bound);
-  const { tasks: open, outbox, callbacks, text } = await readSharedBacklog(transaction);
+  const { tasks: open, outbox, callbacks, text, backgroundCalls, batches } = await readSharedBacklog(transaction);
   const starts = await unclaimed.read(transaction);
   const upstreams = await listStates(transaction);
 
@@ -91,6 +91,8 @@ async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): P
     },
     outbox: withStarts(new Map(outbox), starts),
     callbacks,
+    backgroundCalls,
+    batches,
     upstreams,
   };
 }

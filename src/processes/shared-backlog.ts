@@ -2,10 +2,12 @@
  * The backlogs of the installation, counted by one process for all: counting reads every open row, which would cost
  * the database the more, the more processes are scraped.
  */
+import { readOpenBatches } from '../batches/open-batches.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import type { OpenTasks } from '../tasks/outbox/backlog.ts';
-import type { Backlog, Hold } from '../telemetry/metrics-service.ts';
+import type { Backlog, Hold, StoredState } from '../telemetry/metrics-service.ts';
+import { readOpenCalls } from '../text/background/open-calls.ts';
 import { readOpenTextHolds } from '../text/money/open-holds.ts';
 
 /** What is counted. Ages are those of the moment when it was. */
@@ -15,6 +17,8 @@ export interface CountedBacklog {
   readonly outbox: readonly (readonly [string, Backlog])[];
   readonly callbacks: Backlog;
   readonly text: Hold;
+  readonly backgroundCalls: StoredState['backgroundCalls'];
+  readonly batches: StoredState['batches'];
 }
 
 /** For how long counts are used before some process counts anew, in seconds. */
@@ -69,5 +73,7 @@ async function countBacklog(transaction: Queryable): Promise<CountedBacklog> {
     outbox: [...(await readOutboxBacklog(transaction))],
     callbacks: await readCallbackBacklog(transaction),
     text: await readOpenTextHolds(transaction),
+    backgroundCalls: await readOpenCalls(transaction),
+    batches: await readOpenBatches(transaction),
   };
 }

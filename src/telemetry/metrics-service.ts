@@ -30,6 +30,14 @@ export interface UpstreamCooldown {
   readonly waiting: number;
 }
 
+/** Text calls in the background that have not ended: responses of their own, and lines of batches. */
+export type OpenCalls = Readonly<
+  Record<'response' | 'batch_line', Readonly<Record<'queued' | 'in_progress', Backlog>>>
+>;
+
+/** Batches that have not ended. */
+export type OpenBatches = Readonly<Record<'validating' | 'in_progress' | 'cancelling' | 'finalizing', Backlog>>;
+
 /** What is stored in PostgreSQL. */
 export interface StoredState {
   readonly tasks: Readonly<Record<'queued' | 'handling' | 'archiving', Backlog>>;
@@ -37,6 +45,8 @@ export interface StoredState {
   readonly outbox: ReadonlyMap<string, Backlog>;
   /** `oldestSeconds`: how long the longest overdue one has been due. */
   readonly callbacks: Backlog;
+  readonly backgroundCalls: OpenCalls;
+  readonly batches: OpenBatches;
   readonly upstreams: readonly UpstreamCooldown[];
 }
 
@@ -77,6 +87,20 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
   const outboxAge = gauge('darkroom_outbox_oldest_age_seconds', 'For how long the oldest was not delivered', 'kind');
   const callbacks = gauge('darkroom_callbacks_pending', 'Callbacks that are neither delivered nor given up');
   const callbackAge = gauge('darkroom_callbacks_oldest_due_age_seconds', 'For how long the oldest has been due');
+  const calls = gauge(
+    'darkroom_background_calls_open',
+    'Text calls in the background that are not over',
+    'kind',
+    'state',
+  );
+  const callAge = gauge(
+    'darkroom_background_calls_oldest_age_seconds',
+    'For how long the oldest has been open',
+    'kind',
+    'state',
+  );
+  const batches = gauge('darkroom_batches_open', 'Batches that are not over, by status', 'status');
+  const batchAge = gauge('darkroom_batches_oldest_age_seconds', 'For how long the oldest has been open', 'status');
   const paused = gauge(
     'darkroom_upstream_paused',
     'Whether an upstream is paused because it asked us to back off',
@@ -101,7 +125,8 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'upstream',
   );
   const upstreams = [paused, failing, cooldown, drained, slots, waiting];
-  const labelled = [tasks, taskAge, holds, held, holdAge, outbox, outboxAge, ...upstreams];
+  const work = [tasks, taskAge, calls, callAge, batches, batchAge];
+  const labelled = [...work, holds, held, holdAge, outbox, outboxAge, ...upstreams];
 
   return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored }) => {
     databaseUp.set(isDatabaseUp ? 1 : 0);
@@ -124,6 +149,16 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
       const backlog = stored.outbox.get(kind);
       outbox.set({ kind }, backlog?.count ?? 0);
       outboxAge.set({ kind }, backlog?.oldestSeconds ?? 0);
+    }
+    for (const [kind, states] of Object.entries(stored.backgroundCalls)) {
+      for (const [state, backlog] of Object.entries(states)) {
+        calls.set({ kind, state }, backlog.count);
+        callAge.set({ kind, state }, backlog.oldestSeconds);
+      }
+    }
+    for (const [status, backlog] of Object.entries(stored.batches)) {
+      batches.set({ status }, backlog.count);
+      batchAge.set({ status }, backlog.oldestSeconds);
     }
     callbacks.set(stored.callbacks.count);
     callbackAge.set(stored.callbacks.oldestSeconds);

@@ -7,6 +7,7 @@ import { BatchNotFoundError, cancelBatch } from '../../src/batches/batch-record.
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { deleteOldBatches } from '../../src/batches/retention.ts';
 import { settleLines } from '../../src/batches/settle-lines.ts';
+import type { Database } from '../../src/database/database.ts';
 import { taskIdForKey } from '../../src/domain/ids.ts';
 import { lineKey } from '../../src/batches/line.ts';
 import { lineOf } from '../e2e/batch-client.ts';
@@ -35,7 +36,12 @@ async function wireOf({ id }: Batch): Promise<WireBatch> {
 
 describe('request_counts', () => {
   const settle = async (batch: Batch): Promise<number> => {
-    return settleLines(lab.context, await lab.read(batch));
+    const before = await lab.read(batch);
+    const { open, batch: settled } = await settleLines(lab.context, before);
+    assert.deepEqual(settled, await lab.read(batch));
+    // As one that worked on the same row at the same moment.
+    assert.equal((await settleLines(lab.context, before)).open, open);
+    return open;
   };
   const succeed = async (batch: Batch, line: number): Promise<void> => {
     const id = taskIdForKey(lab.context.installationId, batch.accountId, lineKey(batch.id, line));
@@ -111,5 +117,26 @@ describe('a batch that has ended', () => {
     await deleteAt(Date.now() + 300 * DAY_MS);
     const again = (await create()).body as unknown as { id: string; status: string };
     assert.deepEqual([again.id, again.status], [id, 'cancelled']);
+  });
+});
+
+describe('a step', () => {
+  it('reads the row of its batch once', async () => {
+    const batch = await lab.create(account, TASKS, ['{', '{']);
+    const statements: string[] = [];
+    const { database } = lab.context;
+    const noting: Database = {
+      ...database,
+      query(statement, values) {
+        statements.push(statement.name);
+        return database.query(statement, values);
+      },
+    };
+    assert.equal(await advanceBatch({ ...lab.context, database: noting }, batch.id, NEVER), true);
+
+    // The first step validates, then come feeding, counting, the mark and the files; the last one finds it ended.
+    const looks = statements.filter((name) => name === 'mark_batch_advanced' || name === 'select_batch');
+    assert.deepEqual(looks, ['mark_batch_advanced', ...Array.from({ length: 5 }, () => 'select_batch')]);
+    assert.equal((await lab.read(batch)).status, 'completed');
   });
 });

@@ -26,6 +26,9 @@ const REQUIRED = [
   'cancel',
   'callback-delivered',
   'callback-exhausted',
+  'background-call',
+  'batch-in-steps',
+  'batch-continued',
 ];
 
 // The failures that are provoked here need no warning.

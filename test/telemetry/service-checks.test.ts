@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
+import { readOpenBatches } from '../../src/batches/open-batches.ts';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { createServiceChecks } from '../../src/processes/service-checks.ts';
@@ -9,6 +10,7 @@ import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src
 import { outboxWaitSeconds } from '../../src/tasks/outbox/outbox.ts';
 import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { readOpenCalls } from '../../src/text/background/open-calls.ts';
 import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
 import { listStates } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';
@@ -16,6 +18,8 @@ import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
 const HISTORY = 200_000;
+/** Of what is deleted some time after its end. */
+const ENDED = 20_000;
 
 /** Rows as they are after a while: nearly all of them finished. */
 const FILL = [
@@ -56,6 +60,25 @@ const FILL = [
    VALUES ('busy', 3, now() + interval '1 hour', 0, NULL), ('broken', 0, NULL, 9, now() - interval '1 second')`,
   `INSERT INTO upstream_waits (upstream, account_id, since, task_id, cap)
    SELECT 'busy', 'acct', now(), 'open-' || n, 3 FROM generate_series(1, 2) n`,
+  `INSERT INTO background_calls (id, account_id, key_id, surface, state, created_at, ended_at)
+   SELECT 'old-' || n, 'acct', 'key', 'responses', 'answered', now() - interval '2 days', now()
+     FROM generate_series(1, ${ENDED}) n`,
+  `INSERT INTO background_calls (id, account_id, key_id, surface, state, created_at, request)
+   SELECT 'open-' || n, 'acct', 'key', 'responses', (ARRAY['queued', 'in_progress'])[1 + n % 2],
+          now() - n * interval '1 second', '{}'
+     FROM generate_series(1, 50) n`,
+  `INSERT INTO background_calls (id, account_id, key_id, surface, batch_id, line, line_begin)
+   SELECT 'line-' || n, 'acct', 'key', 'chat', 'batch', n, 0 FROM generate_series(1, 3) n`,
+  `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key, input_bytes,
+                        output_kept_seconds, created_at, expires_at, advanced_at, status, ended_at)
+   SELECT 'batch-' || n, 'acct', 'key', '/v1/tasks', '24h', 'file', 'key', 1, 60, now() - interval '30 seconds', now(),
+          now(), (ARRAY['completed', 'in_progress', 'cancelling'])[least(n, 3)], CASE WHEN n = 1 THEN now() END
+     FROM generate_series(1, 4) n`,
+  `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key, input_bytes,
+                        output_kept_seconds, created_at, expires_at, advanced_at, status, ended_at)
+   SELECT 'old-' || n, 'acct', 'key', '/v1/tasks', '24h', 'file', 'key', 1, 60, now() - interval '9 days', now(), now(),
+          'completed', now()
+     FROM generate_series(1, ${ENDED}) n`,
   'ANALYZE',
 ];
 
@@ -95,6 +118,16 @@ describe('the values that are read at a scrape', () => {
     // Claimed three times, its last lease of 60 s has 10 s to go: the two before were 15 and 30 s.
     assertAbout(stored.outbox.get('start_task')?.oldestSeconds, 15 + 30 + 60 - 10);
     assertAbout(stored.outbox.get('deliver_callback')?.oldestSeconds, 4);
+    const { response, batch_line: line } = stored.backgroundCalls;
+    assert.deepEqual([response.queued.count, response.in_progress.count], [25, 25]);
+    assertAbout(response.queued.oldestSeconds, 50);
+    assertAbout(response.in_progress.oldestSeconds, 49);
+    assert.deepEqual([line.queued.count, line.in_progress], [3, { count: 0, oldestSeconds: 0 }]);
+    const { in_progress: feeding, cancelling, ...others } = stored.batches;
+    assert.deepEqual([feeding.count, cancelling.count], [1, 2]);
+    assertAbout(feeding.oldestSeconds, 30);
+    const none = { count: 0, oldestSeconds: 0 };
+    assert.deepEqual(others, { validating: none, finalizing: none });
     assert.equal(stored.callbacks.count, 3);
     assertAbout(stored.callbacks.oldestSeconds, 50);
     assert.deepEqual(stored.upstreams, [
@@ -127,16 +160,19 @@ describe('the values that are read at a scrape', () => {
         return database.query(statement, values);
       },
     };
-    for (const read of [readOpenTasks, readOutboxBacklog, readCallbackBacklog, readOpenTextHolds, listStates]) {
-      await read(noting);
-    }
+    const ofTasks = [readOpenTasks, readOutboxBacklog, readCallbackBacklog];
+    for (const read of [...ofTasks, readOpenTextHolds, readOpenCalls, readOpenBatches, listStates]) await read(noting);
     await createUnclaimedStarts().read(noting);
-    assert.equal(asked.length, 6);
+    assert.equal(asked.length, 8);
 
     for (const { name, text } of asked) {
       const plan = await database.query<{ 'QUERY PLAN': string }>({ name: `explain_${name}`, text: `EXPLAIN ${text}` });
       const lines = plan.map((row) => row['QUERY PLAN']).join('\n');
-      assert.doesNotMatch(lines, /Seq Scan on (?:tasks|text_calls|callbacks|callback_attempts)\b/, `${name}\n${lines}`);
+      assert.doesNotMatch(
+        lines,
+        /Seq Scan on (?:tasks|text_calls|callbacks|callback_attempts|background_calls|batches)\b/,
+        `${name}\n${lines}`,
+      );
     }
   });
 
