@@ -220,7 +220,7 @@ describe('accounts', () => {
     for (const organisationId of ['acc_none', project.accountId, '', 'a b', 'x'.repeat(65), 7, null, [], {}]) {
       const { status, body: answer } = await admin.ask('POST', '/admin/accounts', { name: 'studio', organisationId });
       assert.equal(status, 400, JSON.stringify(organisationId));
-      assert.match(String(answer.message), /organisation/);
+      assert.match(answer.message, /organisation/);
     }
   });
 
