@@ -6,16 +6,23 @@
  */
 import { randomBytes } from 'node:crypto';
 import { InsufficientBalanceError } from '../../src/billing/ledger.ts';
-import { openDatabase } from '../../src/database/database.ts';
+import { LockTimeoutError, openDatabase } from '../../src/database/database.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { QueueFullError } from '../../src/tasks/create/accept.ts';
 import { createAcceptor } from '../../src/tasks/create/accept-queue.ts';
+import { QueueFullError } from '../../src/tasks/create/accept.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import type { Verdict } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 /** For each account, so that creates are brought together and wait for one another. */
 const LOOPS = 4;
+
+/**
+ * The wallet covers no further task at this moment, or did not when it was asked and does when the reason is read, or
+ * the account's row stayed locked.
+ */
+const NOTHING_DONE = [InsufficientBalanceError, QueueFullError, LockTimeoutError];
 
 const [url = '', hold = '0', ...accountIds] = process.argv.slice(2);
 const database = openDatabase({ url, poolSize: 8 }, silentLogger());
@@ -52,9 +59,20 @@ const create = async (accountId: string): Promise<TaskId | undefined> => {
     process.stdout.write(`${taskId}\n`);
     return taskId;
   } catch (error) {
-    // QueueFullError: rejected for a balance that had grown again before the reason was read, twice.
-    if (error instanceof InsufficientBalanceError || error instanceof QueueFullError) return undefined;
+    if (NOTHING_DONE.some((kind) => error instanceof kind)) return undefined;
     throw error;
+  }
+};
+
+/** Until it is done: a task that stayed open would keep its part of the little that there is. */
+const settle = async (taskId: TaskId, verdict: Verdict): Promise<void> => {
+  for (;;) {
+    try {
+      await settleTask(database, taskId, verdict, { retentionDays: 7 });
+      return;
+    } catch (error) {
+      if (!(error instanceof LockTimeoutError)) throw error;
+    }
   }
 };
 
@@ -64,7 +82,7 @@ const spend = async (accountId: string): Promise<never> => {
     if (taskId === undefined) continue;
     const captured = BigInt(turn % 3) * (BigInt(hold) / 100n);
     const verdict = { status: 'fail', reason: 'cancelled', capturedMicroUsd: captured } as const;
-    await settleTask(database, taskId, verdict, { retentionDays: 7 });
+    await settle(taskId, verdict);
   }
 };
 

@@ -34,7 +34,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   accounts: 40,
   activities: 40,
   api: 10,
-  billing: 40,
+  billing: 60,
   batches: 70,
   bounds: 40,
   catalogue: 100,

@@ -8,7 +8,7 @@ import { packageModule } from '../../src/config/package-root.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import type { TaskRoom } from './task-room.ts';
 
-export interface Frozen {
+interface Frozen {
   /** Whether its transaction is still open at the statement where it was stopped. */
   isOpen(): Promise<boolean>;
   /** Kills the process; the server then rolls its transaction back. */
