@@ -72,11 +72,12 @@ if (options.unit) {
 }
 
 /** Says to the processes of the tests where the services are. */
-function provide({ databaseUrl, temporalAddress, temporalCli }: TestServices): void {
+function provide({ databaseUrl, temporalAddress, temporalMetricsUrl, temporalCli }: TestServices): void {
   const bundle = packageFile('dist/workflow-bundle.js');
   Object.assign(process.env, {
     DARKROOM_TEST_DATABASE_URL: databaseUrl,
     DARKROOM_TEST_TEMPORAL_ADDRESS: temporalAddress,
+    DARKROOM_TEST_TEMPORAL_METRICS: temporalMetricsUrl,
     DARKROOM_TEST_TEMPORAL_CLI: temporalCli,
     ...(existsSync(bundle) ? { DARKROOM_TEST_WORKFLOW_BUNDLE: bundle } : {}),
   });

@@ -19,6 +19,8 @@ export interface TestServices {
   /** A URL with the privilege to create databases. */
   readonly databaseUrl: string;
   readonly temporalAddress: string;
+  /** The metrics of the Temporal server itself, among them what Temporal Cloud would bill. */
+  readonly temporalMetricsUrl: string;
   /** The CLI, for tests that use the server as an operator does. */
   readonly temporalCli: string;
   stop(): Promise<void>;
@@ -42,7 +44,7 @@ export async function startServices(
   };
   try {
     const temporalCli = await obtainTemporalCli({ cliPath: environment['TEMPORAL_CLI_PATH'], environment, report });
-    const [postgresPort, temporalPort] = [await reservePort(), await reservePort()];
+    const [postgresPort, temporalPort, metricsPort] = [await reservePort(), await reservePort(), await reservePort()];
     const cluster: Cluster = {
       directory: path.join(directory, 'postgres'),
       port: postgresPort,
@@ -56,6 +58,7 @@ export async function startServices(
       {
         cliPath: temporalCli,
         port: temporalPort,
+        metricsPort,
         searchAttributes,
         // Each test file creates a namespace of its own, which by default is known everywhere only after 2 s.
         dynamicConfig: { 'system.namespaceCacheRefreshInterval': '"200ms"' },
@@ -70,7 +73,13 @@ export async function startServices(
         await server.ready((signal) => waitForCluster(cluster, signal));
       }),
     ]);
-    return { databaseUrl: clusterUrl(cluster, 'postgres'), temporalAddress, temporalCli, stop };
+    return {
+      databaseUrl: clusterUrl(cluster, 'postgres'),
+      temporalAddress,
+      temporalMetricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+      temporalCli,
+      stop,
+    };
 
     async function startTemporal(): Promise<void> {
       const server = startProcess('Temporal', temporal, 'SIGTERM');
