@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { KINDS, WorkCounter } from '../support/counted-work.ts';
+import type { CountedWork } from '../support/counted-work.ts';
 
 /** Shorter than the ten seconds of the table. */
 const WORK_MS = 1_000;
@@ -15,6 +16,11 @@ const WORK_MS = 1_000;
 const PROMISED_ACTIONS = 10;
 /** The maximum number of further steps of a batch on a slow machine. */
 const MORE_STEPS = 10;
+/**
+ * How often work is counted that took more than it should: what a worker cannot finish within seconds on a busy machine
+ * continues as an activity of its own.
+ */
+const MOST_TRIES = 3;
 
 interface Documented {
   readonly actions: number;
@@ -33,6 +39,10 @@ async function readDocumented(): Promise<ReadonlyMap<string, Documented>> {
   );
 }
 
+function othersThanHeartbeats({ actions, heartbeats }: CountedWork): number {
+  return actions - heartbeats;
+}
+
 describe('the billable actions of a task', () => {
   let counter: WorkCounter;
   let documented: ReadonlyMap<string, Documented>;
@@ -48,11 +58,15 @@ describe('the billable actions of a task', () => {
     it(`are as documented: ${kind.title}`, async (t) => {
       const row = documented.get(kind.title);
       assert.ok(row !== undefined, 'the table has a row for it');
-      const { actions, heartbeats, byType } = await counter.count(kind, WORK_MS);
-      t.diagnostic(`${actions}: ${JSON.stringify(Object.fromEntries(byType))}`);
-      const others = row.actions - row.heartbeats;
-      if (kind.hasSteps !== true) assert.equal(actions - heartbeats, others);
-      else assert.ok(actions - heartbeats >= others - 1 && actions - heartbeats <= others + MORE_STEPS);
+      const most = row.actions - row.heartbeats + (kind.hasSteps === true ? MORE_STEPS : 0);
+      let least = Infinity;
+      for (let tries = 0; least > most && tries < MOST_TRIES; tries += 1) {
+        const counted = await counter.count(kind, WORK_MS);
+        t.diagnostic(`${counted.actions}: ${JSON.stringify(Object.fromEntries(counted.byType))}`);
+        least = Math.min(least, othersThanHeartbeats(counted));
+      }
+      assert.ok(least <= most, `${least} without heartbeats, documented: ${most}`);
+      if (kind.hasSteps !== true) assert.equal(least, most);
     });
   }
 
