@@ -43,6 +43,11 @@ describe('the Helm chart', () => {
       values.filter(({ meaning }) => meaning === '').map(({ path }) => path),
       [],
     );
+    const page = await read('README.md');
+    assert.deepEqual(
+      values.filter(({ path }) => !page.includes(`| \`${path}\` `)).map(({ path }) => path),
+      [],
+    );
   });
 
   it('has a default for every value of its schema', async () => {

@@ -56,7 +56,10 @@ export const OF_STANDALONE: ReadonlySet<string> = new Set([
   'POSTGRES_PORT',
 ]);
 
-const TABLE = /(?<=<!-- values -->\n\n)[^]*?(?=\n<!-- \/values -->)/;
+/** Characters, of JSON: a longer one would make every line of the table as long. */
+const LONGEST_DEFAULT = 60;
+
+const TABLE = ['<!-- values -->\n\n', '\n<!-- /values -->'] as const;
 
 /** Every generated file, by its path below the root. */
 export function renderHelmChart(): ReadonlyMap<string, string> {
@@ -66,7 +69,7 @@ export function renderHelmChart(): ReadonlyMap<string, string> {
     [`${CHART}/files/settings.txt`, `${namesOfSettings().join('\n')}\n`],
     [`${CHART}/files/alerts.yml`, read('docker/prometheus/alerts.yml')],
     [`${CHART}/files/darkroom.json`, read('docker/grafana/darkroom.json')],
-    [`${CHART}/README.md`, read(`${CHART}/README.md`).replace(TABLE, () => renderTable(schema))],
+    [`${CHART}/README.md`, withTable(read(`${CHART}/README.md`), renderTable(schema))],
   ]);
 }
 
@@ -100,13 +103,27 @@ function namesOfSettings(): string[] {
   );
 }
 
+function withTable(text: string, rendered: string): string {
+  const [before = '', rest] = text.split(TABLE[0]);
+  const after = rest?.split(TABLE[1])[1];
+  if (after === undefined) throw new Error(`the README of ${CHART} has no place for the table of values`);
+  return `${before}${TABLE[0]}${rendered}${TABLE[1]}${after}`;
+}
+
 function renderTable(schema: SchemaNode): string {
   const rows = documentedValues(read(`${CHART}/values.yaml`), schema).map(({ path: name, fallback, meaning }) => [
     `\`${name}\``,
-    fallback === undefined ? '' : `\`${JSON.stringify(fallback)}\``,
+    defaultOf(fallback),
     meaning.replaceAll('<', '\\<'),
   ]);
   return table(['value', 'default', 'meaning'], rows);
+}
+
+/** @param fallback undefined for the fields of a list's entries. */
+function defaultOf(fallback: unknown): string {
+  if (fallback === undefined) return '';
+  const text = JSON.stringify(fallback);
+  return text.length > LONGEST_DEFAULT ? 'in `values.yaml`' : `\`${text}\``;
 }
 
 function read(file: string): string {
