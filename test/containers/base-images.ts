@@ -125,7 +125,7 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && test "$(n
 RUN groupadd --gid 999 postgres && useradd --uid 999 --gid postgres --home-dir /var/lib/postgresql postgres
 COPY native /usr/lib/postgresql/18
 COPY entrypoint.sh /usr/local/bin/docker-entrypoint.sh
-RUN chmod 755 /usr/local/bin/docker-entrypoint.sh && mkdir -p /docker-entrypoint-initdb.d && install --directory --owner postgres --group postgres --mode 1777 /var/lib/postgresql
+RUN chmod 755 /usr/local/bin/docker-entrypoint.sh && mkdir -p /docker-entrypoint-initdb.d && install --directory --owner postgres --group postgres --mode 1777 /var/lib/postgresql && install --directory --owner postgres --group postgres --mode 3777 /var/run/postgresql
 ENV PGDATA=/var/lib/postgresql/18/docker PATH=/usr/lib/postgresql/18/bin:/usr/local/bin:/usr/bin:/bin
 VOLUME /var/lib/postgresql
 ENTRYPOINT ["docker-entrypoint.sh"]

@@ -8,7 +8,6 @@ export const POSTGRES_ENTRYPOINT = `#!/bin/sh
 set -eu
 if [ "$(id -u)" = 0 ]; then
   install --directory --owner postgres --group postgres --mode 700 "$PGDATA"
-  install --directory --owner postgres --group postgres --mode 3777 /var/run/postgresql
   exec setpriv --reuid postgres --regid postgres --clear-groups "$0" "$@"
 fi
 export POSTGRES_USER="\${POSTGRES_USER:-postgres}"

@@ -23,13 +23,13 @@ export const OPENAI_CHECKS: readonly Check[] = [
       assert.notEqual(answer.choices[0]?.message.content ?? '', '');
 
       const long = { model: TEXT_MODEL, messages: [{ role: 'user', content: LONG_PROMPT }], stream: true };
-      const { text, durationMs } = await client.stream('/v1/chat/completions', long);
+      const { text, pieces } = await client.stream('/v1/chat/completions', long);
       const events = text.trim().split('\n\n');
       assert.equal(events.at(-1), 'data: [DONE]');
       assert.ok(events.length > 20, text);
       // A proxy that collected the response would pass it on in one piece.
-      assert.ok(durationMs > 0, 'the stream arrived in one piece');
-      return `${events.length} events in ${durationMs.toFixed(0)} ms`;
+      assert.ok(pieces > 1, 'the stream arrived in one piece');
+      return `${events.length} events in ${pieces} pieces`;
     },
   },
   {
@@ -40,11 +40,11 @@ export const OPENAI_CHECKS: readonly Check[] = [
       };
       assert.equal(answer.status, 'completed');
       const body = { model: TEXT_MODEL, input: LONG_PROMPT, stream: true };
-      const { text, durationMs } = await client.stream('/v1/responses', body);
+      const { text, pieces } = await client.stream('/v1/responses', body);
       const types = [...text.matchAll(/^event: (.+)$/gm)].map(([, type]) => type);
       assert.deepEqual([types[0], types.at(-1)], ['response.created', 'response.completed']);
-      assert.ok(durationMs > 0, 'the stream arrived in one piece');
-      return `${types.length} events in ${durationMs.toFixed(0)} ms`;
+      assert.ok(pieces > 1, 'the stream arrived in one piece');
+      return `${types.length} events in ${pieces} pieces`;
     },
   },
   {

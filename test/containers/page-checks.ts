@@ -64,9 +64,8 @@ export const PAGE_CHECKS: readonly Check[] = [
         await page.getByRole('textbox', { name: 'API key' }).fill(client.key);
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('navigation', { name: 'Main' }).waitFor();
-        await waitForImage(page.getByRole('img', { name: /^Output 1 of darkroom\/scene/ }).first());
         await page.goto(`${url}/tasks/${task.taskId}`);
-        await page.getByText(task.taskId).first().waitFor();
+        await waitForImage(page.getByRole('region', { name: 'Outputs' }).locator('img').first());
         await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
         await page.getByRole('link', { name: SCENE, exact: true }).waitFor();
         await close();

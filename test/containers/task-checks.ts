@@ -65,8 +65,9 @@ export const TASK_CHECKS: readonly Check[] = [
       assert.ok(output !== undefined);
       const part = await client.send('GET', output.url, { headers: { range: 'bytes=0-9' } });
       assert.deepEqual([part.status, part.bytes.length], [206, 10]);
-      // The last character of a signature may be padding.
-      const altered = output.url.replace(/.(?=.{3}$)/, (letter) => (letter === 'A' ? 'B' : 'A'));
+      // The first character of the signature, which is the last part before the name of the file.
+      const altered = output.url.replace(/(?<=\.)[\w-](?=[\w-]+\/[^/]+$)/, (letter) => (letter === 'A' ? 'B' : 'A'));
+      assert.notEqual(altered, output.url);
       assert.equal((await client.send('GET', altered)).status, 403, altered);
       return undefined;
     },
