@@ -8,6 +8,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
+import { startPgBouncer } from '../support/pgbouncer.ts';
+import { addPooler, isPooledRun } from '../support/pooled-run.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import {
   clusterLaunch,
@@ -32,6 +34,7 @@ export interface KillableServices {
   readonly temporal: KillableServer;
   /** Deletes all that Temporal knows while it is down. */
   forgetTemporal(): Promise<void>;
+  /** What the program connects to: PostgreSQL, or a pooler in front of it (pooled-run.ts). */
   readonly databaseUrl: string;
   readonly temporalAddress: string;
   stop(): Promise<void>;
@@ -85,10 +88,14 @@ export async function startKillableServices(): Promise<KillableServices> {
     },
   });
   await Promise.all([postgres.start(), temporal.start()]);
+  const server = clusterUrl(cluster, 'postgres');
+  const pooler = isPooledRun() ? await startPgBouncer(server) : undefined;
+  const databaseUrl = pooler?.through(server) ?? server;
+  if (pooler !== undefined) addPooler(databaseUrl, server);
   return {
     postgres,
     temporal,
-    databaseUrl: clusterUrl(cluster, 'postgres'),
+    databaseUrl,
     temporalAddress,
     async forgetTemporal() {
       // With its write-ahead log.
@@ -96,7 +103,7 @@ export async function startKillableServices(): Promise<KillableServices> {
       for (const name of files) await rm(path.join(directory, name));
     },
     async stop() {
-      await Promise.all([postgres.kill(), temporal.kill()]);
+      await Promise.all([postgres.kill(), temporal.kill(), pooler?.stop()]);
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { inheritPooling } from './pooled-run.ts';
+import { addPooler, directServer } from './pooled-run.ts';
 
 export interface DatabaseWire {
   /** The server's URL through the wire. */
@@ -92,7 +92,7 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
   const url = new URL(server);
   url.hostname = '127.0.0.1';
   url.port = String((wire.address() as AddressInfo).port);
-  inheritPooling(server, url.port);
+  if (directServer(server) !== server) addPooler(url.href, server);
   return {
     url: url.href,
     cut() {

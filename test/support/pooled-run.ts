@@ -8,8 +8,8 @@ import type { DatabaseConfig } from '../../src/config/config.ts';
 /** The address of the run's pooler, for the processes of the tests. */
 export const POOLER_VARIABLE = 'DARKROOM_TEST_POOLER_URL';
 
-/** Ports in front of the pooler (database-wire.ts), beside its own. */
-const pooledPorts = new Set<string>();
+/** The PostgreSQL behind each pooler of this process, and behind what is in front of one, by port of 127.0.0.1. */
+const directServers = new Map<string, string>();
 
 function poolerUrl(): string | undefined {
   return process.env[POOLER_VARIABLE];
@@ -27,21 +27,27 @@ export function servingUrl(): string {
   return poolerUrl() ?? adminUrl();
 }
 
-/** Says that what is behind this port of 127.0.0.1 is the run's pooler, if `target` is. */
-export function inheritPooling(target: string, port: string): void {
-  if (isPooled(target)) pooledPorts.add(port);
+/** Whether the processes of the program are to reach PostgreSQL through a pooler in this run. */
+export function isPooledRun(): boolean {
+  return poolerUrl() !== undefined;
 }
 
-function isPooled(url: string): boolean {
+/** Says that a URL is that of a pooler in front of this server, or of something that leads to one. */
+export function addPooler(url: string, server: string): void {
+  const direct = findDirectServer(server) ?? server;
+  directServers.set(new URL(url).port, direct);
+}
+
+function findDirectServer(server: string): string | undefined {
+  const { port } = new URL(server);
   const pooler = poolerUrl();
-  if (pooler === undefined) return false;
-  const { port } = new URL(url);
-  return port === new URL(pooler).port || pooledPorts.has(port);
+  const isOfRun = pooler !== undefined && port === new URL(pooler).port;
+  return isOfRun ? adminUrl() : directServers.get(port);
 }
 
 /** @param server the URL of a server, or of what is in front of it. @returns that of PostgreSQL, for sessions. */
 export function directServer(server: string): string {
-  return isPooled(server) ? adminUrl() : server;
+  return findDirectServer(server) ?? server;
 }
 
 /**
@@ -50,8 +56,8 @@ export function directServer(server: string): string {
  * @param url of the database on PostgreSQL itself. @param server what the program connects to; default: that of the run.
  */
 export function programConfig(url: string, server: string = servingUrl()): Pick<DatabaseConfig, 'url' | 'isPooled'> {
-  const isOfRun = poolerUrl() !== undefined && new URL(url).port === new URL(adminUrl()).port;
-  if (!isOfRun) return { url };
+  const direct = findDirectServer(server);
+  if (direct === undefined || new URL(url).port !== new URL(direct).port) return { url };
   const through = new URL(url);
   through.port = new URL(server).port;
   return { url: through.href, isPooled: true };
