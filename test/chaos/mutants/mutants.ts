@@ -158,8 +158,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/billing/ledger.js',
-        find: 'available_micro_usd = available_micro_usd + ($4::bigint - $5::bigint)',
-        replace: 'available_micro_usd = available_micro_usd + 0 * ($4::bigint - $5::bigint)',
+        find: '+ CASE WHEN wallet_id IS NULL THEN $4::bigint - $5::bigint ELSE 0 END',
+        replace: '+ 0 * CASE WHEN wallet_id IS NULL THEN $4::bigint - $5::bigint ELSE 0 END',
       },
     ],
     focus: { words: '[fail]' },
