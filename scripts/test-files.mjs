@@ -15,6 +15,8 @@ const GROUPS = {
   browser: ['test/web'],
   /** The command-line client and the MCP tools, as processes and with the official clients. */
   clients: ['test/clients'],
+  /** What a task costs at Temporal Cloud. */
+  costs: ['test/costs'],
   /** Releases, restarts and upgrades while work is in progress; the files that a deployment is made from. */
   deploys: ['test/deploy'],
   /** Many accounts, and more work than a limit allows. */
