@@ -15,8 +15,6 @@ import type { MediaTaskInput, SweepInput } from './contracts.ts';
  * Cloud.
  */
 const HEARTBEAT_TIMEOUT = '10 seconds';
-/** The same for a submit to an upstream, which may take a minute if it is answered with the result. */
-const UPSTREAM_HEARTBEAT_TIMEOUT = '30 seconds';
 /**
  * The same for a wait for a provider's job, which may take hours. Other workers notice a worker that has died earlier,
  * and cancels are learned of from the database (docs/decisions/0053).
@@ -73,7 +71,7 @@ export function submitOptions(input: MediaTaskInput): ActivityOptions {
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     // A task that has not started by then has timed out (contract §3), also if no worker was available for that long.
     scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
-    heartbeatTimeout: input.isUpstream === true ? UPSTREAM_HEARTBEAT_TIMEOUT : HEARTBEAT_TIMEOUT,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: RETRY_UNTIL_DEADLINE,
     // The workflow waits until the submit has really stopped, so that it knows whether there is a job to cancel.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',

@@ -3,14 +3,11 @@
  * PostgreSQL with a synchronous standby behind one address, and an S3 server. Providers, receivers and clients are
  * outside.
  */
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFile, chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import pg from 'pg';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
@@ -24,6 +21,7 @@ import { createWorldAccount } from '../chaos/world/accounts.ts';
 import { Part } from '../chaos/world/part.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { builtProgram } from '../support/built-program.ts';
+import { hasStandby, prepareStandby, promote, queryOnce } from '../support/standby.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
@@ -118,7 +116,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
   await Promise.all([...parts.values()].map((each) => each.start()));
 
   const databaseServer = `postgres://darkroom:${password}@${network.floating}:${PORT.postgres}/postgres`;
-  await waitFor('the standby receives the log', () => hasSynchronousStandby(databaseServer));
+  await waitFor('the standby receives the log', () => hasStandby(databaseServer, 'sync'));
   const testDatabase = await createTestDatabase(undefined, databaseServer);
   const namespace = await createTestNamespace(temporalAddress);
   await ensureSchedules(namespace.client, await readInstallationId(testDatabase.database));
@@ -172,10 +170,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
     part,
     async failOver() {
       await part('postgres-1').kill();
-      await query(
-        `postgres://darkroom:${password}@${host('postgres-2').address}:${PORT.postgres}/postgres`,
-        'SELECT pg_promote(true, 60)',
-      );
+      await promote(`postgres://darkroom:${password}@${host('postgres-2').address}:${PORT.postgres}/postgres`);
       await network.float(host('postgres-2'));
     },
     async close() {
@@ -211,27 +206,11 @@ async function createClusters(
   await createCluster(primary.directory, password);
   const rules = ['all', 'replication'].map((database) => `host ${database} all ${range} scram-sha-256\n`);
   await appendFile(path.join(primary.directory, 'pg_hba.conf'), rules.join(''));
-  // The files of a cluster that does not run are a complete backup.
-  await copy(primary.directory, standby.directory);
-  const settings = path.join(standby.directory, 'postgresql.auto.conf');
-  await appendFile(
-    path.join(primary.directory, 'postgresql.auto.conf'),
-    `wal_keep_size = '1GB'\nsynchronous_standby_names = 'standby'\n`,
-  );
-  await appendFile(
-    settings,
-    `primary_conninfo = 'host=${primaryAddress} port=${PORT.postgres} user=darkroom password=${password} application_name=standby'\n`,
-  );
-  await copy(settings, path.join(standby.directory, 'standby.signal'));
+  await prepareStandby(primary, standby, { host: primaryAddress, port: PORT.postgres }, true);
   return [
     ['postgres-1', primary],
     ['postgres-2', standby],
   ];
-}
-
-/** With the owners of the files. */
-async function copy(from: string, to: string): Promise<void> {
-  await promisify(execFile)('cp', ['-a', from, to]);
 }
 
 /** On every address of its host, so that one can be added later. */
@@ -287,21 +266,5 @@ async function provideS3(address: string, directory: string): Promise<S3Service>
 }
 
 async function waitForPostgres(url: string, signal: AbortSignal): Promise<void> {
-  while (!(await query(url, 'SELECT 1').then(Boolean, () => false))) await sleep(50, undefined, { signal });
-}
-
-async function hasSynchronousStandby(url: string): Promise<boolean> {
-  const rows = await query(url, 'SELECT sync_state FROM pg_stat_replication');
-  return rows.some(({ sync_state: state }) => state === 'sync');
-}
-
-async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
+  while (!(await queryOnce(url, 'SELECT 1').then(Boolean, () => false))) await sleep(50, undefined, { signal });
 }
