@@ -23,10 +23,10 @@ const DEAD_AFTER_MS = 10_000;
 /** How long to watch for the next mark, in milliseconds. */
 const WATCHED_MS = MARK_EVERY_MS + 2_000;
 /**
- * If marks were missing for longer than it takes to notice a dead worker (30 s, and the start of the next attempt), the
+ * If marks were missing for longer than it takes to notice a dead worker (10 s, and the start of the next attempt), the
  * database was unavailable: a mark that is being written then may hang for 20 s (src/database/database.ts).
  */
-const AWAY_AFTER_MS = 35_000;
+const AWAY_AFTER_MS = 15_000;
 const WATCHED_LONG_MS = 25_000;
 const POLL_EVERY_MS = 1_000;
 

@@ -67,7 +67,7 @@ describe('behind PgBouncer', { skip: whyNoPgBouncer() }, () => {
     assert.deepEqual(await deposits.problems(), []);
   });
 
-  it('while nobody gives a session back, callers are turned away in time, and work again afterwards', async () => {
+  it('while no session is given back, callers are turned away in time, and work again afterwards', async () => {
     const full = await openAll({ default_pool_size: 2, query_wait_timeout: 4 });
     const deposits = await Deposits.open(room.database, databases);
     const holders = [0, 1].map(() => new pg.Client({ connectionString: full.through(room.url) }));
@@ -81,7 +81,7 @@ describe('behind PgBouncer', { skip: whyNoPgBouncer() }, () => {
 
     assert.ok(performance.now() - startedAt < LONGEST_MS, `${performance.now() - startedAt} ms`);
     assert.ok(results.every((error) => error instanceof DatabaseUnavailableError));
-    // None of them ran: nobody has confirmed one, and the balances say the same.
+    // None of them ran: none was confirmed, and the balances say the same.
     assert.deepEqual(await deposits.problems(), []);
     await Promise.all(holders.map((holder) => holder.end()));
     assert.equal(await deposits.make(), undefined);

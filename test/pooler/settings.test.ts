@@ -53,7 +53,7 @@ describe('behind PgBouncer', { skip: whyNoPgBouncer() }, () => {
     });
   }
 
-  it('a process of which nobody said so reports it, whichever statement it begins with', async () => {
+  it('a process whose settings do not say so reports it, whichever statement it begins with', async () => {
     const database = open(strict);
 
     await assertPoolerError(database.verify(), /^DATABASE_URL: .*statement_timeout.* DATABASE_POOLER=transaction/);
