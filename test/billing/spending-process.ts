@@ -7,13 +7,13 @@
 import { randomBytes } from 'node:crypto';
 import { InsufficientBalanceError } from '../../src/billing/ledger.ts';
 import { LockTimeoutError, openDatabase } from '../../src/database/database.ts';
-import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createAcceptor } from '../../src/tasks/create/accept-queue.ts';
 import { QueueFullError } from '../../src/tasks/create/accept.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import type { Verdict } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { newTask } from '../tasks/new-task.ts';
 
 /** For each account, so that creates are brought together and wait for one another. */
 const LOOPS = 4;
@@ -32,28 +32,8 @@ const acceptor = createAcceptor(
 );
 
 const create = async (accountId: string): Promise<TaskId | undefined> => {
-  const task = {
-    id: newTaskId(),
-    accountId,
-    keyId: 'none',
-    idempotencyKey: undefined,
-    fingerprint: { hash: randomBytes(32), version: 1 },
-    model: 'acme/images',
-    route: undefined,
-    definitionHash: 'none',
-    inputJson: '{}',
-    metadata: undefined,
-    storage: 'temp',
-    timeoutSeconds: undefined,
-    queuedSeconds: 60,
-    callbackUrl: undefined,
-    holdMicroUsd: BigInt(hold),
-    priceFactor: undefined,
-    batchId: undefined,
-    inputObjects: [],
-    spendCapIds: [],
-    waiter: undefined,
-  } as const;
+  const fingerprint = { hash: randomBytes(32), version: 1 } as const;
+  const task = newTask(accountId, { fingerprint, holdMicroUsd: BigInt(hold) });
   try {
     const { taskId } = await acceptor.accept(task);
     process.stdout.write(`${taskId}\n`);

@@ -10,8 +10,8 @@ import { settle } from '../../src/billing/ledger.ts';
 import type { Queryable, Statement } from '../../src/database/database.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { acceptTogether } from '../../src/tasks/create/accept.ts';
-import type { NewTask } from '../../src/tasks/create/accept.ts';
 import { moveTextMoney } from '../../src/text/money/move.ts';
+import { newTask } from '../tasks/new-task.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
@@ -58,33 +58,9 @@ function textOf(value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}` : value;
 }
 
-function newTask(accountId: string): NewTask {
-  return {
-    id: newTaskId(),
-    accountId,
-    keyId: 'none',
-    idempotencyKey: undefined,
-    fingerprint: { hash: Buffer.alloc(32), version: 1 },
-    model: 'acme/images',
-    route: undefined,
-    definitionHash: 'none',
-    inputJson: '{}',
-    metadata: undefined,
-    storage: 'temp',
-    timeoutSeconds: undefined,
-    queuedSeconds: 60,
-    callbackUrl: undefined,
-    holdMicroUsd: 5n,
-    priceFactor: undefined,
-    batchId: undefined,
-    inputObjects: [],
-    spendCapIds: [],
-    waiter: undefined,
-  };
-}
-
 const MOVES: Readonly<Record<string, (connection: Queryable, accountId: string) => Promise<unknown>>> = {
-  'a hold': (connection, accountId) => acceptTogether(connection, accountId, [newTask(accountId)], false),
+  'a hold': (connection, accountId) =>
+    acceptTogether(connection, accountId, [newTask(accountId, { holdMicroUsd: 5n })], false),
   'a settlement': (connection, accountId) =>
     settle(connection, {
       accountId,

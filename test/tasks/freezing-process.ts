@@ -6,12 +6,12 @@
  */
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
-import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { acceptOne } from '../../src/tasks/create/accept.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { programConfig } from '../support/pooled-run.ts';
+import { newTask } from './new-task.ts';
 
 const [url = '', statementName = '', accountId = '', keyId = '', taskId] = process.argv.slice(2);
 const pool = openDatabase({ ...programConfig(url), poolSize: 1 }, silentLogger(), (name) => {
@@ -33,28 +33,7 @@ const database: Database = {
 };
 
 if (taskId === undefined) {
-  const task = {
-    id: newTaskId(),
-    accountId,
-    keyId,
-    idempotencyKey: undefined,
-    fingerprint: { hash: Buffer.alloc(32), version: 1 },
-    model: 'acme/images',
-    route: undefined,
-    definitionHash: 'none',
-    inputJson: '{}',
-    metadata: undefined,
-    storage: 'temp',
-    timeoutSeconds: undefined,
-    queuedSeconds: 60,
-    callbackUrl: undefined,
-    holdMicroUsd: 1n,
-    priceFactor: undefined,
-    batchId: undefined,
-    inputObjects: [],
-    spendCapIds: [keyId],
-    waiter: undefined,
-  } as const;
+  const task = newTask(accountId, { keyId, spendCapIds: [keyId] });
   await acceptOne(database, task, false);
 } else {
   await settleTask(database, taskId as TaskId, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
