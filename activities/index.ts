@@ -14,6 +14,7 @@ import { translateFailures } from './failures.ts';
 import { createMeterStorage } from './meter-storage.ts';
 import { createPromoteOutput } from './promote-output.ts';
 import { createReconcileTasks } from './reconcile-tasks.ts';
+import { createRecordCancel } from './record-cancel.ts';
 import { createSendCallback } from './send-callback.ts';
 import { createSettleTask } from './settle-task.ts';
 import { createSubmitGeneration } from './submit-generation.ts';
@@ -36,6 +37,7 @@ export function createActivities(context: ActivityContext): Activities {
       classifyStorageTimeout(context, createAwaitGeneration(context)),
       cancels,
     ),
+    recordCancel: translateFailures('recordCancel', logger, createRecordCancel(context)),
     cancelGeneration: translateFailures('cancelGeneration', logger, createCancelGeneration(context)),
     archiveOutputs: translateFailures(
       'archiveOutputs',

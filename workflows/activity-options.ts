@@ -97,6 +97,17 @@ export function awaitOptions(input: MediaTaskInput): ActivityOptions {
 }
 
 /**
+ * Options of the record of a cancel that came while a job is waited for: one statement. The cancel itself waits for it,
+ * so it is not retried.
+ */
+export const RECORD_CANCEL_LOCALLY: LocalActivityOptions = {
+  startToCloseTimeout: '2 seconds',
+  scheduleToCloseTimeout: '2 seconds',
+  retry: { maximumAttempts: 1 },
+  summary: 'record the cancel',
+};
+
+/**
  * Options of the activity that reads from the history of an earlier run how that run had ended the task. The settlement
  * waits for it, so it must not fail either.
  */

@@ -123,6 +123,11 @@ export interface StopGenerationInput {
   readonly taskId: TaskId;
 }
 
+/** The argument of `recordCancel`. */
+export interface RecordCancelInput {
+  readonly taskId: TaskId;
+}
+
 /** The argument of `cancelGeneration`. */
 export interface CancelInput extends StopGenerationInput {
   /**
@@ -252,6 +257,7 @@ export interface Activities {
   submitGeneration(input: SubmitInput): Promise<SubmitResult>;
   takeOverRun(input: MediaTaskInput): Promise<TakeOverResult>;
   awaitGeneration(input: AwaitInput): Promise<SubmitResult>;
+  recordCancel(input: RecordCancelInput): Promise<void>;
   cancelGeneration(input: CancelInput): Promise<StopResult>;
   archiveOutputs(input: MediaTaskInput): Promise<ArchiveResult>;
   settleTask(input: SettleInput): Promise<SettleResult>;

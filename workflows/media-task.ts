@@ -44,6 +44,7 @@ import type {
   SubmitResult,
 } from './contracts.ts';
 import { isPermanent, isTaskNotFound, reasonOf } from './failure.ts';
+import { recordingCancel } from './record-cancel.ts';
 import { submitInTurn } from './submit-in-turn.ts';
 
 type Failed = Extract<SettleInput, { readonly status: 'fail' }>;
@@ -100,7 +101,8 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     let submitted = await submitInTurn(input, submitGeneration);
     while (submitted.kind === 'job') {
       hasJob = true;
-      submitted = await awaitGeneration(awaitInput(input, submitted));
+      const wait = awaitInput(input, submitted);
+      submitted = await recordingCancel(input.taskId, () => awaitGeneration(wait));
       if (submitted.kind === 'failed') submitted = await submitInTurn(afterFailedJob(input), submitGeneration);
     }
     // A result that was finished before the activity learned of the cancellation is no longer wanted: throws.

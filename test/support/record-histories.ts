@@ -30,6 +30,8 @@ interface Recording {
   readonly callbackPath?: string;
   /** What its provider has received when it is cancelled. */
   readonly cancelledAt?: 'submit' | 'poll';
+  /** Whether it is cancelled with Temporal's tools, not through the API. */
+  readonly isCancelledInTemporal?: boolean;
   /** Whether another task is at its upstream, which takes one at a time. */
   readonly isQueued?: boolean;
   /** Which of its workflows is recorded. */
@@ -62,6 +64,14 @@ const RECORDINGS: readonly Recording[] = [
     model: 'test/tasks',
     prompt: 'a lighthouse [slow 60000] [bills 0.004]',
     cancelledAt: 'poll',
+    keeps: 'task',
+  },
+  {
+    name: 'cancel-recorded',
+    model: 'test/tasks',
+    prompt: 'a lighthouse [slow 60000]',
+    cancelledAt: 'poll',
+    isCancelledInTemporal: true,
     keeps: 'task',
   },
   {
@@ -147,7 +157,8 @@ async function record(outside: DarkroomWithUpstreams, recording: Recording): Pro
   });
   if (recording.cancelledAt !== undefined) {
     await outside.waitForProvider(recording.prompt, recording.cancelledAt);
-    await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+    if (recording.isCancelledInTemporal === true) await outside.darkroom.temporal.workflow.getHandle(taskId).cancel();
+    else await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
   }
   await account.client.waitFor(
     taskId,

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { cancelTask, recordCancelRequest } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
@@ -190,6 +190,37 @@ describe('the timeline of a task', () => {
           : ['accepted', 'cancel_requested', 'settled'];
       assert.deepEqual(types, expected);
     }
+  });
+});
+
+describe('a cancel of the workflow', () => {
+  it('is recorded once, also after a cancel that the API has accepted', async () => {
+    for (const isAccepted of [false, true]) {
+      const taskId = await launched();
+      await beginHandling(room.database, taskId, 60);
+      if (isAccepted) await cancelTask(room.database, caller.accountId, taskId, 7);
+      await recordCancelRequest(room.database, taskId);
+      await recordCancelRequest(room.database, taskId);
+
+      assert.deepEqual(
+        (await eventsOf(taskId)).map(({ type }) => type),
+        ['accepted', 'started', 'cancel_requested'],
+      );
+      assert.equal((await readWorkingTask(room.database, taskId))?.isCancelRequested, true);
+    }
+  });
+
+  it('is not recorded before a task is handled, nor after', async () => {
+    const taskId = await launched();
+    await recordCancelRequest(room.database, taskId);
+    await beginHandling(room.database, taskId, 60);
+    await settleTask(room.database, taskId, { status: 'fail', reason: 'timed_out' }, { retentionDays: 7 });
+    await recordCancelRequest(room.database, taskId);
+
+    assert.deepEqual(
+      (await eventsOf(taskId)).map(({ type }) => type),
+      ['accepted', 'started', 'settled'],
+    );
   });
 });
 

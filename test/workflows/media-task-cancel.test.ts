@@ -17,6 +17,9 @@ async function assertCancelled(task: LabTask): Promise<void> {
   assert.deepEqual(task.callNames.slice(-2).toSorted(), ['cancelGeneration', 'settleTask']);
 }
 
+/** The calls of a task that is cancelled while it waits for its job, up to the cancel. */
+const WAITING = ['submitGeneration', 'awaitGeneration', 'recordCancel'];
+
 describe('a mediaTask that is cancelled', () => {
   let lab: WorkflowLab;
   before(async () => {
@@ -57,6 +60,20 @@ describe('a mediaTask that is cancelled', () => {
     await assertCancelled(task);
   });
 
+  it('settles as cancelled although the database does not record that while it waits for the job', async () => {
+    const started = new Milestone();
+    const task = await lab.startTask({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => workUntilCancelled(started),
+      recordCancel: () => Promise.reject(ApplicationFailure.retryable('away', 'DatabaseUnavailableError')),
+    });
+    await started.reached;
+    await task.handle.cancel();
+
+    await assertCancelled(task);
+    assert.deepEqual(task.callNames, [...WAITING, 'cancelGeneration', 'settleTask']);
+  });
+
   it('stops the job first and settles with what its provider bills, and had finished', async () => {
     const started = new Milestone();
     const task = await lab.startTask({
@@ -68,7 +85,7 @@ describe('a mediaTask that is cancelled', () => {
     await task.handle.cancel();
 
     assert.ok((await task.failure()) instanceof CancelledFailure);
-    assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
+    assert.deepEqual(task.callNames, [...WAITING, 'cancelGeneration', 'settleTask']);
     const { taskId } = task;
     assert.deepEqual(task.calls.at(-1)?.input, {
       taskId,
@@ -142,7 +159,7 @@ describe('a mediaTask that is cancelled', () => {
       mayFail.reach();
 
       assert.ok((await task.failure()) instanceof CancelledFailure);
-      assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
+      assert.deepEqual(task.callNames, [...WAITING, 'cancelGeneration', 'settleTask']);
       const [settlement] = task.settlements;
       assert.ok(settlement?.status === 'fail');
       assert.deepEqual([settlement.reason, settlement.billedUsd], ['cancelled', '0.004']);

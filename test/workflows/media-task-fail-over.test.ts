@@ -94,7 +94,13 @@ describe('a mediaTask whose job failed and is not billed', () => {
     mayAnswer.reach();
 
     assert.ok((await task.failure()) instanceof CancelledFailure);
-    assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'cancelGeneration', 'settleTask']);
+    assert.deepEqual(task.callNames, [
+      'submitGeneration',
+      'awaitGeneration',
+      'recordCancel',
+      'cancelGeneration',
+      'settleTask',
+    ]);
   });
 
   it('does not learn of that where its route does not allow it', async () => {

@@ -20,6 +20,13 @@ const requestStatement: Statement = {
           WHERE id = $1 AND account_id = $2 AND status IN ('queued', 'handling') AND cancel_requested_at IS NULL
       RETURNING status`,
 };
+/** The same for a workflow that was cancelled, whoever owns its task. */
+const recordStatement: Statement = {
+  name: 'record_task_cancel',
+  text: `UPDATE tasks SET cancel_requested_at = now(), updated_at = now()
+          WHERE id = $1 AND status = 'handling' AND cancel_requested_at IS NULL
+      RETURNING 1`,
+};
 const selectOwned: Statement = {
   name: 'select_owned_task',
   text: 'SELECT 1 FROM tasks WHERE id = $1 AND account_id = $2',
@@ -64,5 +71,16 @@ export async function cancelTask(
     // A workflow that waits to begin, for a thread of an engine, need not wait any longer.
     if (mayHaveWorkflow) await requestWork(transaction, 'cancel_task', accountId, taskId);
     return true;
+  });
+}
+
+/**
+ * Records that the workflow of a task that is handled was cancelled, with Temporal's tools: what works on the task
+ * learns of it from the row. Repeating it changes nothing, nor does a cancel that the API has accepted.
+ */
+export async function recordCancelRequest(database: Database, taskId: TaskId): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const recorded = await transaction.query(recordStatement, [taskId]);
+    if (recorded.length > 0) await addEvent(transaction, taskId, 'cancel_requested');
   });
 }
