@@ -17,6 +17,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
+import { programConfig } from '../support/pooled-run.ts';
 
 const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
 const OVER_AND_DONE = ['delivered', 'exhausted', 'stopped'];
@@ -130,7 +131,7 @@ describe('the connections of a complete installation', () => {
     const seen = lines.map((line) => JSON.parse(line) as { role: string; peer: string });
     const peersOf = (role: string): readonly string[] =>
       [...new Set(seen.flatMap((each) => (each.role === role ? [each.peer] : [])))].toSorted();
-    const database = new URL(outside.darkroom.testDatabase.url).host;
+    const database = new URL(programConfig(outside.darkroom.testDatabase.url).url).host;
     const receiver = new URL(outside.receiver.url).host;
     const provider = new URL(outside.provider.url).host;
     assert.deepEqual(peersOf('api'), [database, receiver].toSorted());
