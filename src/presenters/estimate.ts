@@ -29,6 +29,11 @@ export function presentEstimate({ quote, pricing, violations, ...estimate }: Est
     route: estimate.route ?? null,
     balanceSufficient: estimate.isBalanceSufficient ?? null,
     errors: violations.map(({ message }) => message),
-    violations: [...violations],
+    violations: violations.map(({ message, problem, field, keyword }) => ({
+      message,
+      ...(problem === undefined ? {} : { problem }),
+      field,
+      keyword,
+    })),
   };
 }

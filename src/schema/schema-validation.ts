@@ -157,7 +157,19 @@ function violationOf(error: ErrorObject, prefix: ViolationPrefix): Violation {
     const problem = 'missing property';
     return { message: `${prefix}: ${problem}: ${name}`, problem, field, keyword };
   }
-  return violation(prefix, name, keyword, `${keyword}: got ${got(error)}, want ${want(error)}`);
+  const found = violation(prefix, name, keyword, `${keyword}: got ${got(error)}, want ${want(error)}`);
+  const valueKind = valueKindOf(error);
+  return valueKind === undefined ? found : { ...found, valueKind };
+}
+
+const BOUNDS: ReadonlySet<string> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum']);
+
+function valueKindOf({ keyword, data, parentSchema }: ErrorObject): Violation['valueKind'] {
+  if (keyword === 'minLength' || keyword === 'minItems') {
+    return data === '' || (Array.isArray(data) && data.length === 0) ? 'empty' : undefined;
+  }
+  if (!BOUNDS.has(keyword)) return undefined;
+  return [parentSchema?.['type']].flat().includes('integer') ? 'integer' : 'decimal';
 }
 
 /** The offending field: for a missing or an additional member, that member. */

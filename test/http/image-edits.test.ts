@@ -313,7 +313,7 @@ describe('edits of images in a form', () => {
     ['no image', () => [], [400, 'image', 'missing_required_parameter']],
     ['a mask alone', () => [['mask', mask]], [400, 'image', 'missing_required_parameter']],
     ['a text as the image', () => [['image', 'https://example.com/a.png']], [400, 'image', 'unknown_parameter']],
-    ['an empty file', () => [['image', Buffer.alloc(0)]], [400, 'image', null]],
+    ['an empty file', () => [['image', Buffer.alloc(0)]], [400, 'image', 'invalid_value']],
     [
       'a file that is no media',
       () => [['image[]', Buffer.from('<svg/>')]],
@@ -339,7 +339,7 @@ describe('edits of images in a form', () => {
     [
       'more images than the model takes',
       () => Array.from({ length: 4 }, (): FormPart => ['image[]', photo]),
-      [400, 'image', 'invalid_value'],
+      [400, 'image', 'array_above_max_length'],
     ],
     [
       'more images than OpenAI takes',
@@ -386,7 +386,7 @@ describe('edits of images in a form', () => {
         ['n', '1'],
         ['n', '2'],
       ],
-      [400, 'n', null],
+      [400, 'n', 'invalid_value'],
     ],
     [
       'a number that is none',
@@ -402,7 +402,7 @@ describe('edits of images in a form', () => {
         ['image', photo],
         ['n', '5'],
       ],
-      [400, 'n', 'invalid_value'],
+      [400, 'n', 'integer_above_max_value'],
     ],
     [
       'a stream that is no boolean',
@@ -615,7 +615,7 @@ describe('edits of images as JSON', () => {
     error: readonly [status: number, param: string | null, code: string | null],
   ])[] = [
     ['no images', {}, [400, 'images', 'missing_required_parameter']],
-    ['an empty list', { images: [] }, [400, 'images', 'invalid_value']],
+    ['an empty list', { images: [] }, [400, 'images', 'empty_array']],
     ['no list', { images: { file_id: 'a' } }, [400, 'images', 'invalid_type']],
     ['the field of the form', { image: 'https://example.com/a.png' }, [400, 'images', 'missing_required_parameter']],
     ['an empty reference', { images: [{}] }, [400, 'images.0', 'invalid_value']],
@@ -643,7 +643,7 @@ describe('edits of images as JSON', () => {
       { images: [{ image_url: 'data:image/png;base64' }] },
       [400, 'images.0.image_url', 'invalid_value'],
     ],
-    ['empty data', { images: [{ image_url: 'data:image/png;base64,' }] }, [400, 'images.0.image_url', null]],
+    ['empty data', { images: [{ image_url: 'data:image/png;base64,' }] }, [400, 'images.0.image_url', 'invalid_value']],
     [
       'data that is no image',
       { images: [{ image_url: dataUrl(Buffer.from('no image at all')) }] },
@@ -652,12 +652,12 @@ describe('edits of images as JSON', () => {
     [
       'too many images',
       { images: Array.from({ length: 17 }, () => ({ image_url: 'https://example.com/a.png' })) },
-      [400, 'images', 'invalid_value'],
+      [400, 'images', 'array_above_max_length'],
     ],
     [
       'more images than the model takes',
       { images: Array.from({ length: 4 }, () => ({ image_url: 'https://example.com/a.png' })) },
-      [400, 'images', 'invalid_value'],
+      [400, 'images', 'array_above_max_length'],
     ],
     [
       'several images for a model of one',

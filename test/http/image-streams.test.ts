@@ -106,7 +106,7 @@ describe('images that are streamed', () => {
 
   const rejected: readonly (readonly [changes: object, param: string, code: string])[] = [
     [{ response_format: 'url' }, 'response_format', 'unsupported_value'],
-    [{ partial_images: 4 }, 'partial_images', 'invalid_value'],
+    [{ partial_images: 4 }, 'partial_images', 'integer_above_max_value'],
     [{ partial_images: '1' }, 'partial_images', 'invalid_type'],
     [{ stream: 'true' }, 'stream', 'invalid_type'],
     [{ stream: null, partial_images: 1 }, 'partial_images', 'unsupported_value'],

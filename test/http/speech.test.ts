@@ -71,13 +71,13 @@ describe('POST /v1/audio/speech', () => {
     [{ model: 'acme/compatible' }, 'model', 'model_not_found'],
     [{ voice: 'unknown' }, 'voice', 'invalid_value'],
     [{ voice: { id: 'voice_1' } }, 'voice', 'invalid_type'],
-    [{ input: '' }, 'input', 'invalid_value'],
-    [{ input: 'x'.repeat(1_001) }, 'input', 'invalid_value'],
+    [{ input: '' }, 'input', 'empty_string'],
+    [{ input: 'x'.repeat(1_001) }, 'input', 'string_above_max_length'],
     [{ input: '   ' }, 'input', 'invalid_value'],
     [{ response_format: 'pcm' }, 'response_format', 'invalid_value'],
     [{ instructions: 'Whisper.' }, 'instructions', 'unsupported_parameter'],
     [{ speed: 2 }, 'speed', 'unsupported_parameter'],
-    [{ speed: 5 }, 'speed', 'invalid_value'],
+    [{ speed: 5 }, 'speed', 'decimal_above_max_value'],
     [{ stream_format: 'events' }, 'stream_format', 'invalid_value'],
   ];
   for (const [changes, param, code] of rejected) {

@@ -188,7 +188,7 @@ describe('a chat call', () => {
   it('gets validation errors that both kinds of client can read, and costs nothing', async () => {
     const own = await served.newAccount();
     const cases = [
-      [chatBody({ n: 0 }), 400, 'INVALID_REQUEST', 'n', 'invalid_value'],
+      [chatBody({ n: 0 }), 400, 'INVALID_REQUEST', 'n', 'integer_below_min_value'],
       [chatBody({ model: 'acme/none' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
       [chatBody({ model: 'acme/images' }), 400, 'MODEL_UNAVAILABLE', 'model', 'model_not_found'],
       [chatBody({ nonsense: 1 }), 400, 'INVALID_REQUEST', 'nonsense', 'unknown_parameter'],

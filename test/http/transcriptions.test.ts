@@ -321,7 +321,7 @@ describe('POST /v1/audio/translations', () => {
     [{ stream: 'true' }, 'stream', 'unknown_parameter'],
     [{ 'timestamp_granularities[]': 'segment' }, 'timestamp_granularities', 'unknown_parameter'],
     [{ response_format: 'docx' }, 'response_format', 'invalid_value'],
-    [{ temperature: '2' }, 'temperature', 'invalid_value'],
+    [{ temperature: '2' }, 'temperature', 'decimal_above_max_value'],
     [{ prompt: 'Paddington' }, 'prompt', 'unsupported_parameter'],
   ];
   for (const [changes, param, code] of rejected) {

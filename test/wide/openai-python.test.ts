@@ -190,7 +190,7 @@ const EXPECTED: Readonly<Record<string, object | ((value: unknown) => void)>> = 
   'rejected stream': rejection(400, 'BadRequestError', 'size', 'invalid_value'),
   'rejected model': rejection(400, 'BadRequestError', 'model', 'model_not_found'),
   'rejected image': rejection(400, 'BadRequestError', 'image', 'unsupported_file_mimetype'),
-  'rejected images': rejection(400, 'BadRequestError', 'image', 'invalid_value'),
+  'rejected images': rejection(400, 'BadRequestError', 'image', 'array_above_max_length'),
   'rejected voice': rejection(400, 'BadRequestError', 'voice', 'invalid_value'),
   'rejected key': rejection(401, 'AuthenticationError', null, 'permission_denied'),
   repeated: { value: 1 },

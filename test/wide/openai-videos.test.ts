@@ -132,7 +132,7 @@ describe("OpenAI's official client for videos", () => {
       [() => videos.remix(id, { prompt: 'warm', model: 'darkroom/blend' }), 404, null, 'video_not_ready'],
       [() => videos.downloadContent(id, { variant: 'spritesheet' }), 400, 'variant', 'unsupported_value'],
       [() => videos.create({ ...SMALL, size: '1792x1024' }), 400, 'size', 'invalid_value'],
-      [() => videos.create({ ...SMALL, seconds: '40' }), 400, 'seconds', 'invalid_value'],
+      [() => videos.create({ ...SMALL, seconds: '40' }), 400, 'seconds', 'integer_above_max_value'],
       [() => videos.create({ ...SMALL, model: 'sora-2' }), 400, 'model', 'model_not_found'],
       [
         () => videos.create({ model: 'darkroom/animate', prompt: 'x' }),

@@ -68,18 +68,6 @@ export function violated({ message, field, keyword }: Violation, code?: string):
   return invalidRequest(message, { param: field, keyword, code });
 }
 
-/** OpenAI's codes for keywords of JSON Schema. */
-const VIOLATION_CODES: Readonly<Record<string, string>> = {
-  required: 'missing_required_parameter',
-  type: 'invalid_type',
-  additionalProperties: 'unknown_parameter',
-};
-
-/** OpenAI's code for a violation. */
-export function openAiCodeOf({ keyword }: Pick<Violation, 'keyword'>): string {
-  return VIOLATION_CODES[keyword] ?? 'invalid_value';
-}
-
 /** 404: the same body for an unknown path, an unknown task and another account's task. */
 export function notFound(options?: Pick<HttpProblem, 'param' | 'code'>): RequestError {
   return new RequestError('not_found', undefined, options);

@@ -4,7 +4,8 @@
  */
 import type { TObject } from 'typebox';
 import type { Violation } from '@darkroom/api/facts/violation';
-import { invalidRequest } from './errors.ts';
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { invalidRequest, violated } from './errors.ts';
 
 /** The maximum length of a parameter's name in a message, in characters. */
 const MAX_QUOTED_NAME = 64;
@@ -63,8 +64,7 @@ export function readQuery(
   }
   const violation = check?.(query);
   if (violation !== undefined) {
-    const { message, field: param, keyword } = violation;
-    throw invalidRequest(message, { param, keyword, code: keyword === 'type' ? 'invalid_type' : 'invalid_value' });
+    throw violated(violation, openAiCodeOf(violation));
   }
   return { query, prefixed };
 }
@@ -92,7 +92,11 @@ function clamped(value: number, property: Property): number {
 
 function givenTwice(name: string): Error {
   const param = cut(name);
-  return invalidRequest(`invalid request: ${param}: given more than once`, { param, keyword: 'maxItems' });
+  return invalidRequest(`invalid request: ${param}: given more than once`, {
+    param,
+    keyword: 'maxItems',
+    code: 'invalid_value',
+  });
 }
 
 function cut(name: string): string {

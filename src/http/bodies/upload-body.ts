@@ -100,7 +100,10 @@ export async function receiveUpload<Stored>(
       store(file, stop.signal, { field, name });
     const stored = await storeFromForm(form, { body, stop, store: storeSent });
     const [first] = stored.map((value) => ({ value }));
-    if (first === undefined) throw invalidRequest('invalid request: missing property: file', { param: fields?.file });
+    if (first === undefined) {
+      const options = { param: fields?.file ?? 'file', keyword: 'required' };
+      throw invalidRequest('invalid request: missing property: file', options);
+    }
     return first.value;
   });
 }

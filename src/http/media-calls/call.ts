@@ -30,7 +30,8 @@ import { forgetPieces } from '../../tasks/record/output-pieces.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError, openAiCodeOf } from '../app/errors.ts';
+import { RequestError } from '../app/errors.ts';
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
@@ -305,7 +306,7 @@ async function createTask(
 /** An error about the input, with the name that its field has in the request. */
 export function inFieldsOf<Failure>(call: FieldNames, error: Failure): Failure | RequestError {
   if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
-  const { keyword } = error;
+  const { keyword, valueKind } = error;
   const own = error.param.slice('input.'.length);
   const field = requestFieldOf(call, own);
   if (field === undefined) return error;
@@ -313,7 +314,7 @@ export function inFieldsOf<Failure>(call: FieldNames, error: Failure): Failure |
   return new RequestError('invalid_request', message, {
     param: field,
     keyword,
-    code: openAiCodeOf({ keyword }),
+    code: openAiCodeOf({ keyword, valueKind }),
     cause: error,
   });
 }

@@ -36,11 +36,13 @@ export class InvalidTaskError extends DarkroomError {
   override readonly kind = 'invalid_request';
   override readonly param: string;
   override readonly keyword: string;
+  readonly valueKind: Violation['valueKind'];
 
-  constructor({ message, field, keyword }: Violation) {
+  constructor({ message, field, keyword, valueKind }: Violation) {
     super(message);
     this.param = field;
     this.keyword = keyword;
+    this.valueKind = valueKind;
   }
 }
 

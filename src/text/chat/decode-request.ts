@@ -4,6 +4,7 @@
  * left to features.ts.
  */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { compileViolation } from '../../schema/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { allowedTools } from '../allowed-tools.ts';
@@ -56,8 +57,7 @@ export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody
   const violation = findViolation(body);
   if (violation !== undefined) {
     const param = violation.field === '' ? undefined : violation.field;
-    const code = violation.keyword === 'required' ? 'missing_required_parameter' : 'invalid_value';
-    throw new InvalidTextRequest(param, violation.message, violation.keyword === 'type' ? 'invalid_type' : code);
+    throw new InvalidTextRequest(param, violation.message, openAiCodeOf(violation));
   }
   return body as ChatBody;
 }

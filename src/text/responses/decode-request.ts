@@ -3,6 +3,7 @@
  * what the response object repeats. Everything that contradicts itself, or that no model here could honour, is
  * rejected with the field and the reason; what this particular model cannot do is left to features.ts.
  */
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { compileViolation } from '../../schema/schema-validation.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
@@ -77,16 +78,9 @@ export function checkResponsesBody(body: Readonly<Record<string, unknown>>): Res
   throw new InvalidTextRequest(
     violation.field === '' ? undefined : violation.field,
     violation.message,
-    VIOLATION_CODES[violation.keyword] ?? 'invalid_value',
+    openAiCodeOf(violation),
   );
 }
-
-/** OpenAI's codes. */
-const VIOLATION_CODES: Readonly<Record<string, string>> = {
-  required: 'missing_required_parameter',
-  type: 'invalid_type',
-  additionalProperties: 'unknown_parameter',
-};
 
 /**
  * @param body as validated.

@@ -8,6 +8,11 @@ export interface Violation {
   readonly field: string;
   /** The violated keyword of JSON Schema, or our own name for a rule that no schema states: `unique`, `url`. */
   readonly keyword: string;
+  /**
+   * What the offending value is, where a code for the violation depends on it: a number of the one kind or the other
+   * beyond its bounds, or a string or an array that is empty. Not sent.
+   */
+  readonly valueKind?: 'integer' | 'decimal' | 'empty' | undefined;
 }
 
 /** The beginning of a message: `invalid input: ` inside `input`, `invalid request: ` elsewhere. */
