@@ -2,7 +2,7 @@
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
- * (src/batches/retention.ts), and the promotions, batches and text calls in the background that seem abandoned.
+ * (src/batches/retention.ts), the tasks themselves (src/tasks/lifecycle/prune.ts), and the promotions, batches and text calls in the background that seem abandoned.
  */
 import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
@@ -13,6 +13,7 @@ import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
+import { pruneTasks } from '../src/tasks/lifecycle/prune.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
 import { requestStalledBatches, requestStalledCalls } from '../src/tasks/outbox/stalled-starts.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
@@ -40,13 +41,13 @@ const PASS_MS = 30_000;
 
 /** @param passMs how long new batches are started. */
 export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS): Activities['expireOutputs'] {
-  const { config } = context;
+  const { config, store, logger } = context;
   return () =>
     untilWorkerStops(context, async (signal) => {
-      const { database, isolate } = passTools(context, signal);
+      const { database, accountDatabase, isolate } = passTools(context, signal);
       const now = await context.clock.read();
       const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
-      const counts = { outputs: 0, files: 0, inputs: 0, responses: 0, requested: 0 };
+      const counts = { outputs: 0, files: 0, inputs: 0, responses: 0, requested: 0, tasks: 0 };
       const endAt = performance.now() + passMs;
       const eachBatch = (workOn: (limit: number) => Promise<number>): Promise<number> =>
         inBatches({ signal, endAt }, workOn);
@@ -77,6 +78,23 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const batches = await requestStalledBatches(database, BATCH);
           const calls = await requestStalledCalls(database, BATCH);
           return batches + calls + (await requestStalledPromotions(database, now, isolate));
+        },
+        // The last one, because it waits for the object store.
+        async tasks() {
+          const { inputRetentionDays, taskRetentionDays: retentionDays } = config;
+          if (retentionDays === 0) return 0;
+          const keepsInputs = inputRetentionDays === 0;
+          const pruned = await pruneTasks(database, {
+            accountDatabase,
+            store,
+            now,
+            retentionDays,
+            keepsInputs,
+            signal,
+            endAt,
+          });
+          if (pruned > 0) logger.info({ tasks: pruned }, 'tasks pruned');
+          return pruned;
         },
       };
       // A kind that cannot be processed does not keep the others from expiring.

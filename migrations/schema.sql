@@ -417,6 +417,31 @@ CREATE TABLE provider_hooks (
   CONSTRAINT provider_hooks_pkey PRIMARY KEY (task_id)
 );
 
+CREATE TABLE pruned_tasks (
+  task_id text NOT NULL,
+  account_id text NOT NULL,
+  fingerprint bytea NOT NULL,
+  fingerprint_version smallint NOT NULL,
+  held_micro_usd bigint NOT NULL,
+  captured_micro_usd bigint NOT NULL,
+  spend_cap_ids text[],
+  created_at timestamp with time zone NOT NULL,
+  completed_at timestamp with time zone NOT NULL,
+  pruned_at timestamp with time zone DEFAULT now() NOT NULL,
+  archive_id bigint NOT NULL,
+  CONSTRAINT pruned_tasks_pkey PRIMARY KEY (task_id)
+);
+
+CREATE TABLE pruning_progress (
+  is_only boolean DEFAULT true NOT NULL,
+  account_id text,
+  created_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
+  task_id text DEFAULT ''::text NOT NULL,
+  round_ended_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  CONSTRAINT pruning_progress_pkey PRIMARY KEY (is_only),
+  CONSTRAINT pruning_progress_is_only_check CHECK (is_only)
+);
+
 CREATE UNLOGGED TABLE rate_buckets (
   id text NOT NULL,
   tokens double precision NOT NULL,
@@ -497,6 +522,19 @@ CREATE TABLE storage_periods (
 CREATE INDEX storage_periods_by_account ON storage_periods USING btree (account_id, began_at);
 CREATE INDEX storage_periods_ended ON storage_periods USING btree (account_id, ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX storage_periods_open ON storage_periods USING btree (account_id, began_at) WHERE (ended_at IS NULL);
+
+CREATE TABLE task_archives (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id text NOT NULL,
+  object_key text NOT NULL,
+  size_bytes bigint NOT NULL,
+  sha256 text NOT NULL,
+  tasks integer NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT task_archives_pkey PRIMARY KEY (id),
+  CONSTRAINT task_archives_object_key_key UNIQUE (object_key),
+  CONSTRAINT task_archives_tasks_check CHECK ((tasks > 0))
+);
 
 CREATE TABLE task_costs (
   task_id text NOT NULL,

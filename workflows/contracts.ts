@@ -198,6 +198,8 @@ export interface ExpireResult {
   /** Stored answers of text models, and records of responses that clients waited for. */
   readonly responses: number;
   readonly requested: number;
+  /** Tasks that were pruned. */
+  readonly tasks: number;
 }
 
 /** The target of a sweep: the bytes of deleted objects, or objects that nothing names. */

@@ -24,6 +24,11 @@ const HELD_CHANGE = `CASE kind WHEN 'hold' THEN amount_micro_usd WHEN 'capture' 
                           WHEN 'release' THEN -amount_micro_usd ELSE 0 END`;
 /** SQL for the wallet of an entry, and of an account: the one that is named, or the account's own, which has its id. */
 const WALLET = 'coalesce(wallet_id, account_id)';
+/** SQL for all tasks as `t`, with what remains of those that were pruned (docs/decisions/0054). */
+const ALL_TASKS = `(SELECT id, account_id, held_micro_usd, captured_micro_usd, completed_at, spend_cap_ids FROM tasks
+                    UNION ALL
+                    SELECT task_id, account_id, held_micro_usd, captured_micro_usd, completed_at, spend_cap_ids
+                      FROM pruned_tasks) t`;
 
 const balances = rules(
   'balances',
@@ -136,15 +141,18 @@ const tasks = rules(
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captured
        FROM ledger_entries WHERE kind IN ('capture', 'release') GROUP BY reference)
    SELECT 'one hold per task' AS rule, t.id AS subject, 'the task has no hold of its amount' AS detail
-     FROM tasks t
+     FROM ${ALL_TASKS}
     WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
                        AND e.amount_micro_usd = t.held_micro_usd AND e.account_id = t.account_id)
+   UNION ALL
+   SELECT 'a pruned task is gone', p.task_id, 'its row is there'
+     FROM pruned_tasks p JOIN tasks t ON t.id = p.task_id
    UNION ALL
    SELECT 'one settlement per task, of what was held', t.id,
           format('held %s, settled %s, captured %s in the ledger and %s in the task, terminal: %s',
                  t.held_micro_usd, coalesce(s.amount::text, 'nothing'), s.captured, t.captured_micro_usd,
                  t.completed_at IS NOT NULL)
-     FROM tasks t LEFT JOIN settled s ON s.reference = t.id
+     FROM ${ALL_TASKS} LEFT JOIN settled s ON s.reference = t.id
     WHERE (t.completed_at IS NULL) <> (s.amount IS NULL) OR s.amount <> t.held_micro_usd
        OR s.captured <> t.captured_micro_usd`,
 );
@@ -214,7 +222,7 @@ const spendCaps = rules(
   `WITH spent AS (
      SELECT u.cap_id, to_char(h.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
             h.amount_micro_usd - coalesce(r.amount_micro_usd, 0) AS amount
-       FROM (SELECT id, spend_cap_ids FROM tasks UNION ALL SELECT id, spend_cap_ids FROM text_calls) t
+       FROM (SELECT id, spend_cap_ids FROM ${ALL_TASKS} UNION ALL SELECT id, spend_cap_ids FROM text_calls) t
       CROSS JOIN LATERAL unnest(t.spend_cap_ids) AS u (cap_id)
        JOIN spend_caps c ON c.id = u.cap_id
        JOIN ledger_entries h ON h.kind = 'hold' AND h.reference = t.id

@@ -82,6 +82,8 @@ export interface Config {
   readonly outputRetentionDays: number;
   /** 0: inputs are retained. */
   readonly inputRetentionDays: number;
+  /** 0: tasks are retained. */
+  readonly taskRetentionDays: number;
   /** The price of persistent storage, in micro-USD per GB (1e9 bytes) and month. */
   readonly storagePriceMicroUsdPerGbMonth: bigint;
   readonly modelsDir: string | undefined;
@@ -173,6 +175,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     encryptionKeyFallbacks: read.longSecrets('ENCRYPTION_KEY_FALLBACKS'),
     outputRetentionDays: read.integer('OUTPUT_RETENTION_DAYS'),
     inputRetentionDays: read.integer('INPUT_RETENTION_DAYS'),
+    taskRetentionDays: readTaskRetention(read),
     storagePriceMicroUsdPerGbMonth: readStoragePrice(read),
     modelsDir: read.text('MODELS_DIR') || undefined,
     callbacks: {
@@ -213,6 +216,22 @@ function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
     read.report('DOWNLOADS: direct needs a STORE_URL of an S3 bucket');
   }
   return downloads;
+}
+
+/**
+ * As long as stored responses and batches refer to tasks, and longer than a callback is retried with the default
+ * schedule or a history is retained.
+ */
+const MIN_TASK_RETENTION_DAYS = 30;
+
+function readTaskRetention(read: EnvironmentReader): number {
+  const days = read.integer('TASK_RETENTION_DAYS');
+  if (days !== 0 && days < MIN_TASK_RETENTION_DAYS) {
+    read.report(
+      `TASK_RETENTION_DAYS: ${days} is too few: set at least ${MIN_TASK_RETENTION_DAYS}, or 0 to retain tasks without limit`,
+    );
+  }
+  return days;
 }
 
 /** What Temporal accepts as a part of a version's name, and what a tag of an image may be. */

@@ -22,7 +22,7 @@ after(() => room.close());
 
 function pass(passMs: number): Promise<ExpireResult> {
   const context = {
-    config: { urls: { lifetimeSeconds: 60 }, inputRetentionDays: 0 },
+    config: { urls: { lifetimeSeconds: 60 }, inputRetentionDays: 0, taskRetentionDays: 0 },
     database: room.database,
     clock: { read: () => Promise.resolve(Date.now()) },
     metrics: createMetrics(),

@@ -165,6 +165,20 @@ describe('the configuration', () => {
     ]);
   });
 
+  // Proves C4-19.
+  it('retains tasks for ever, or for at least 30 days', () => {
+    assert.deepEqual(
+      [{}, { TASK_RETENTION_DAYS: '0' }, { TASK_RETENTION_DAYS: '30' }].map((set) => load(set).taskRetentionDays),
+      [0, 0, 30],
+    );
+    for (const days of ['1', '29']) {
+      assert.deepEqual(problemsOf({ TASK_RETENTION_DAYS: days }), [
+        `TASK_RETENTION_DAYS: ${days} is too few: set at least 30, or 0 to retain tasks without limit`,
+      ]);
+    }
+    assert.match(problemsOf({ TASK_RETENTION_DAYS: '-1' }).join(), /^TASK_RETENTION_DAYS/);
+  });
+
   it('rejects redirects to a store that has no endpoint', () => {
     assert.deepEqual(problemsOf({ DOWNLOADS: 'direct' }), ['DOWNLOADS: direct needs a STORE_URL of an S3 bucket']);
   });

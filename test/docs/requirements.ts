@@ -504,6 +504,14 @@ export const SECTIONS: readonly RequirementSection[] = [
         text: '`X-Accel-Buffering: no`, `Cache-Control: no-cache, no-transform`',
       },
       { number: 'C4-18', title: 'keep-alive', text: 'a comment after 15 s of silence' },
+      {
+        number: 'C4-19',
+        title: 'TASK_RETENTION_DAYS',
+        text: 'counted from the end; a task of which anything is in use stays',
+      },
+      { number: 'C4-20', title: 'archive', text: 'exported and read back before anything is deleted' },
+      { number: 'C4-21', title: '410 TASK_PRUNED', text: 'with the dates of the task; 404 for another account' },
+      { number: 'C4-22', title: 'key of a pruned task', text: 'replay or 422, without a hold' },
     ],
   },
   {

@@ -4,42 +4,28 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { Worker } from '@temporalio/worker';
-import { createActivities } from '../../activities/index.ts';
-import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import { createInputFetches } from '../../src/generation/input-fetches.ts';
-import { createStopSlots } from '../../src/generation/stop-slots.ts';
-import { newId } from '../../src/domain/ids.ts';
-import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
-import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
-import { createUpstreams } from '../../src/upstreams/upstreams.ts';
-import type { ExpireResult } from '../../workflows/contracts.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { body } from '../tasks/task-room.ts';
-import { createTestNamespace } from '../support/test-namespace.ts';
-import type { TestNamespace } from '../support/test-namespace.ts';
+import { openPasses } from '../support/passes.ts';
+import type { Passes } from '../support/passes.ts';
 import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
-/** The activity of a pass uses this queue as well, so that one worker is enough. */
-const QUEUE = taskQueueOf('maintenance', 'inst_ONE');
 const REQUEST = body({ input: { prompt: 'a prompt that grows old' } });
 
 describe('the input of a task', () => {
   let ahead = 0;
   let served: ServedApp;
   let account: ServedAccount;
-  let namespace: TestNamespace;
+  let passes: Passes;
   before(async () => {
     served = await serveApp({ now: () => Date.now() + ahead });
     account = await served.newAccount();
-    namespace = await createTestNamespace();
+    passes = await openPasses(served);
   });
   after(async () => {
-    await namespace.close();
+    await passes.close();
     await served.close();
   });
 
@@ -50,31 +36,7 @@ describe('the input of a task', () => {
   async function passIn(days: number, inputRetentionDays = served.http.config.inputRetentionDays): Promise<void> {
     ahead = days * DAY_MS;
     try {
-      const worker = await Worker.create({
-        connection: namespace.connection,
-        namespace: namespace.name,
-        taskQueue: QUEUE,
-        workflowBundle: await loadWorkflowBundle(silentLogger()),
-        activities: createActivities({
-          ...served.http,
-          config: { ...served.http.config, inputRetentionDays },
-          providers: new Map(),
-          inputFetches: createInputFetches(),
-          archivingSlots: createArchivingSlots(),
-          videoArchivingSlots: createVideoArchivingSlots(),
-          frameDecoders: createFrameDecoders(),
-          stopSlots: createStopSlots(),
-          stopping: new AbortController().signal,
-          ending: new AbortController().signal,
-          upstreams: createUpstreams({ ...served.http, publicUrl: served.url, signingKey: 'x'.repeat(32) }),
-          describeTask: () => Promise.resolve('unknown'),
-          readRun: () => Promise.resolve(undefined),
-          cancels: { watch: () => () => {} },
-          recordHeartbeat: () => Promise.resolve(true),
-        }),
-      });
-      const pass = { workflowId: newId('req'), taskQueue: QUEUE, args: [] };
-      await worker.runUntil(namespace.client.workflow.execute('expireOutputs', pass) as Promise<ExpireResult>);
+      await passes.expire({ inputRetentionDays });
     } finally {
       ahead = 0;
     }

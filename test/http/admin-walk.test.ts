@@ -5,10 +5,12 @@ import { createModelReader } from '../../src/catalogue/load-models.ts';
 import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { newId } from '../../src/domain/ids.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { adminRoutes } from '../../src/http/app/admin-routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';
+import { pruneNow } from '../tasks/old-tasks.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
@@ -103,7 +105,13 @@ walk({
   awayKey: account.client.key,
   requestOf,
   moreAnswers: {},
-  rejections: {},
+  rejections: {
+    'adminGetTask 410 TASK_PRUNED': async () => {
+      const taskId = (await newTask(account)) as TaskId;
+      await pruneNow(admin.served.room, taskId);
+      return { params: { taskId } };
+    },
+  },
   assertCallersRejected,
   // They need no database.
   unreachable: ['adminGetOpenApi', 'adminGetCatalogue', 'adminListProviders', 'adminGetService', 'adminGetMetrics'].map(

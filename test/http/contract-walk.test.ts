@@ -11,6 +11,7 @@ import type { Route } from '../../src/http/app/route.ts';
 import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
+import { pruneNow } from '../tasks/old-tasks.ts';
 import { DocumentedApi } from './documented-api.ts';
 import { raw } from './raw-request.ts';
 import {
@@ -243,7 +244,29 @@ function rejectionsOfForm(
   };
 }
 
+/** A request for a task that was pruned: the one that it names, or that its key created. */
+async function prunedRequest(route: Route): Promise<Parts> {
+  const made = await requestOf(route, world, account);
+  const named = made.params?.['taskId'] ?? made.params?.['videoId'];
+  if (named !== undefined) {
+    await pruneNow(served.room, named as TaskId);
+    return made;
+  }
+  const parts = { ...made, headers: { 'Idempotency-Key': `pruned-${route.operationId}`, ...made.headers } };
+  const answer = await send(served.url, route, parts, account.client.key);
+  await pruneNow(served.room, String(answer.headers['x-darkroom-task-id']) as TaskId);
+  return parts;
+}
+
+/** Of all routes that read a task. */
+const OF_PRUNED_TASKS = Object.fromEntries(
+  routes
+    .filter(({ errors = [] }) => errors.includes('TASK_PRUNED'))
+    .map((route) => [`${route.operationId} 410 TASK_PRUNED`, () => prunedRequest(route)]),
+);
+
 const REJECTIONS: WalkedListener['rejections'] = {
+  ...OF_PRUNED_TASKS,
   'callMcp 403 FORBIDDEN': async () => ({
     headers: { Origin: 'https://elsewhere.example' },
     body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },

@@ -182,7 +182,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   for (const [rejection, make] of Object.entries(listener.rejections)) {
     const [of, status, code = ''] = rejection.split(' ');
     if (of !== operationId) continue;
-    // Proves C1-15, C9-14.
+    // Proves C1-15, C4-21, C9-14.
     it(`answers ${status} ${code}`, async () => {
       const { key, ...parts } = await make();
       expect(await ask(parts, key), Number(status), code);

@@ -22,7 +22,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   standalone: 120,
   telemetry: 110,
   callbacks: 90,
-  tasks: 105,
+  tasks: 125,
   limits: 100,
   providers: 150,
   egress: 70,

@@ -76,6 +76,11 @@ export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError';
 }
 
+/** The task ended longer ago than the service retains tasks. The message has its dates. */
+export class TaskPrunedError extends ApiError {
+  override readonly name = 'TaskPrunedError';
+}
+
 /** The idempotency key was used with a different request before. */
 export class IdempotencyKeyMismatchError extends ApiError {
   override readonly name = 'IdempotencyKeyMismatchError';
@@ -144,6 +149,7 @@ const CLASSES: Readonly<Record<ErrorKind, ErrorClass>> = {
   url_expired: PermissionDeniedError,
   insufficient_balance: InsufficientBalanceError,
   not_found: NotFoundError,
+  task_pruned: TaskPrunedError,
   idempotency_key_mismatch: IdempotencyKeyMismatchError,
   rate_limited: RateLimitError,
   request_timeout: ServiceError,

@@ -14,6 +14,7 @@ export {
   RateLimitError,
   ServiceError,
   TaskFailedError,
+  TaskPrunedError,
   TimeoutError,
   WebhookVerificationError,
 } from './errors.ts';

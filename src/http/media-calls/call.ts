@@ -77,6 +77,7 @@ export const MEDIA_ERRORS = [
   'INSUFFICIENT_BALANCE',
   'IDEMPOTENCY_KEY_MISMATCH',
   'NOT_FOUND',
+  'TASK_PRUNED',
 ] as const satisfies readonly ErrorCode[];
 /** and of those that take files. */
 export const MEDIA_FORM_ERRORS = [

@@ -5,7 +5,7 @@ import { fieldsSetFor } from '../../catalogue/openai-input.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { presentVideo } from '../../presenters/video.ts';
 import { readVideoRecords } from '../../tasks/listing/list-videos.ts';
-import { TaskNotFoundError, readTask } from '../../tasks/record/read.ts';
+import { TaskNotFoundError, TaskPrunedError, readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
@@ -16,7 +16,7 @@ export interface FoundVideo {
   readonly definition: ModelDefinition;
 }
 
-/** @throws {RequestError} 404: the account has no such video. */
+/** @throws {RequestError} 404: the account has no such video. @throws {TaskPrunedError} */
 export async function findVideo(http: HttpContext, accountId: string, id: string | undefined): Promise<FoundVideo> {
   const task = await readOwnTask(http, accountId, id ?? '');
   const definition = task === undefined ? undefined : await http.definitions.read(task.definitionHash);
@@ -31,7 +31,7 @@ async function readOwnTask(http: HttpContext, accountId: string, id: string): Pr
   try {
     return await readTask(http.database, id, accountId);
   } catch (error) {
-    if (error instanceof TaskNotFoundError) return undefined;
+    if (error instanceof TaskNotFoundError && !(error instanceof TaskPrunedError)) return undefined;
     throw error;
   }
 }

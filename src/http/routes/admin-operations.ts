@@ -97,7 +97,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       summary: 'Get a task of any account',
       description: 'Omits everything the owner sent and the outputs themselves.',
       params: { taskId: 'The task id.' },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       response: { kind: 'data', schema: AdminTaskSchema },
       async handle({ params: { taskId = '' } }) {
         if (!isTaskId(taskId)) throw notFound();

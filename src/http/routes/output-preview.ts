@@ -52,7 +52,7 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
       },
       query: PreviewQuery,
       response: { kind: 'other', mimeTypes: ['image/jpeg'], description: 'The preview.' },
-      errors: ['NOT_FOUND', 'UNSUPPORTED_MEDIA_TYPE'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED', 'UNSUPPORTED_MEDIA_TYPE'],
       async handle({ ctx, caller, params, query }) {
         const { accountId } = caller;
         const { maxEdge = 768, maxBytes = 200_000 } = query;
@@ -79,7 +79,7 @@ export function outputPreviewRoutes(http: HttpContext): readonly Route[] {
   ];
 }
 
-/** @throws {TaskNotFoundError} @throws {OutputNotFoundError} it is gone, or belongs to another task. */
+/** @throws {TaskNotFoundError} @throws {TaskPrunedError} @throws {OutputNotFoundError} it is gone, or belongs to another task. */
 async function findOutput(http: HttpContext, accountId: string, params: Readonly<Record<string, string>>) {
   const task = await readTask(http.database, taskIdOf(params), accountId);
   const { output = [] } = presentTask(task, http.urlSigner, http.now());

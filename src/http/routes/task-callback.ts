@@ -23,7 +23,7 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:read',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       response: { kind: 'data', schema: CallbackAttemptsSchema },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ caller, params }) {
         const task = await readTask(http.database, taskIdOf(params), caller.accountId);
         return presentCallback(task.callback === null ? undefined : await readCallback(http.database, task.id));
@@ -40,7 +40,7 @@ export function taskCallbackRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       response: { kind: 'data', schema: TaskSchema },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
         const { accountId } = caller;

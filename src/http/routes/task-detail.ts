@@ -51,7 +51,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
           '`wait=N` with the accepted number of seconds, if the request has that preference and it was applied.',
         'Retry-After': 'The number of seconds to wait before the next poll. Absent once the task has ended.',
       },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ ctx, caller, params, query }) {
         const taskId = taskIdOf(params);
         const seconds = ctx.method === 'HEAD' ? undefined : preferredWait(ctx.get('Prefer'));

@@ -60,7 +60,7 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
           description: 'The task has ended and has no events after `Last-Event-ID`. Clients stop reconnecting.',
         },
       },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ ctx, caller, params, query }) {
         const taskId = taskIdOf(params);
         const isStream = wantsEventStream(ctx);

@@ -76,7 +76,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       response: { kind: 'data', schema: TaskSchema },
       responseHeaders: DEPRECATION_HEADERS,
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
         const { accountId } = caller;
@@ -102,7 +102,7 @@ export function taskRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:write',
       params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
       response: { kind: 'data', schema: TaskSchema },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ ctx, caller, params }) {
         const taskId = taskIdOf(params);
         await eraseTask(http.accountDatabase(caller.accountId), caller.accountId, taskId, http.now());

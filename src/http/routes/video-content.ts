@@ -30,7 +30,7 @@ export function videoContentRoutes(http: HttpContext): readonly Route[] {
       headers: { Range: 'A single range of bytes.' },
       response: { kind: 'other', mimeTypes: CONTENT_TYPES, description: 'The bytes.' },
       otherResponses: { 206: { description: 'The requested range.', mimeTypes: CONTENT_TYPES }, ...FILE_RESPONSES },
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       async handle({ ctx, caller, params, query: { variant = 'video' } }) {
         const { task } = await findVideo(http, caller.accountId, params['videoId']);
         const output = requireVideoFile(http, task, variant);

@@ -123,7 +123,7 @@ export function videoRoutes(http: HttpContext): readonly Route[] {
       params: PARAMS,
       response: video,
       responseHeaders: POLL_HEADERS,
-      errors: ['NOT_FOUND'],
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
       handle: (request) => get(http, request),
     }),
     defineRoute({
@@ -136,7 +136,7 @@ export function videoRoutes(http: HttpContext): readonly Route[] {
       access: 'tasks:write',
       params: PARAMS,
       response: { kind: 'json', schema: DeletedVideoSchema },
-      errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS'],
+      errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS', 'TASK_PRUNED'],
       handle: (request) => remove(http, request),
     }),
   ];

@@ -34,27 +34,40 @@ const selectByKeys: Statement = {
            FROM unnest($2::text[]) AS wanted (key)
           CROSS JOIN LATERAL (
                 SELECT id, idempotency_key, fingerprint FROM tasks
-                 WHERE account_id = $1 AND idempotency_key = wanted.key LIMIT 1) t`,
+                 WHERE account_id = $1 AND idempotency_key = wanted.key LIMIT 1) t
+         UNION ALL
+         SELECT p.task_id, wanted.key, p.fingerprint
+           FROM unnest($2::text[], $3::text[]) AS wanted (key, id)
+          CROSS JOIN LATERAL (
+                SELECT task_id, fingerprint FROM pruned_tasks
+                 WHERE task_id = wanted.id AND account_id = $1 LIMIT 1) p`,
 };
 
+/** What a key is used for: the request, and the id of the task that the key names. */
+export interface Wanted {
+  readonly taskId: TaskId;
+  readonly fingerprint: Fingerprint;
+}
+
 /**
- * The tasks that some keys created.
+ * The tasks that some keys created, whether or not they were pruned since.
  *
  * @returns by the key: the task, or that another body used the key; nothing for keys that are not used.
  */
 export async function findReplays(
   database: Queryable,
   accountId: string,
-  wanted: ReadonlyMap<string, Fingerprint>,
+  wanted: ReadonlyMap<string, Wanted>,
 ): Promise<ReadonlyMap<string, ManyOutcome>> {
   if (wanted.size === 0) return new Map();
   const rows = await database.query<{ id: TaskId; key: string; fingerprint: Buffer }>(selectByKeys, [
     accountId,
     [...wanted.keys()],
+    [...wanted.values()].map(({ taskId }) => taskId),
   ]);
   return new Map(
     rows.map(({ id, key, fingerprint }) => {
-      const isSame = wanted.get(key)?.hash.equals(fingerprint) === true;
+      const isSame = wanted.get(key)?.fingerprint.hash.equals(fingerprint) === true;
       return [key, isSame ? { taskId: id, isReplay: true } : new IdempotencyMismatchError()];
     }),
   );
@@ -119,7 +132,7 @@ async function acceptIn(
 ): Promise<readonly ManyOutcome[]> {
   const spendCapIds = tasks[0]?.spendCapIds ?? [];
   const room = await lockRoom(transaction, accountId, spendCapIds);
-  const used = await findReplays(transaction, accountId, fingerprintsOf(tasks));
+  const used = await findReplays(transaction, accountId, wantedBy(tasks));
   const outcomes = tasks.map((task) => {
     const earlier = task.idempotencyKey === undefined ? undefined : used.get(task.idempotencyKey);
     return earlier ?? takeRoom(room, task);
@@ -162,10 +175,10 @@ function takeRoom(room: Room, { accountId, holdMicroUsd }: NewTask): DarkroomErr
   return undefined;
 }
 
-function fingerprintsOf(tasks: readonly NewTask[]): ReadonlyMap<string, Fingerprint> {
+function wantedBy(tasks: readonly NewTask[]): ReadonlyMap<string, Wanted> {
   return new Map(
-    tasks.flatMap(({ idempotencyKey, fingerprint }) =>
-      idempotencyKey === undefined ? [] : [[idempotencyKey, fingerprint]],
+    tasks.flatMap(({ id, idempotencyKey, fingerprint }) =>
+      idempotencyKey === undefined ? [] : [[idempotencyKey, { taskId: id, fingerprint }]],
     ),
   );
 }

@@ -77,21 +77,31 @@ export class QueueFullError extends DarkroomError {
 
 const selectByKey: Statement = {
   name: 'select_task_by_idempotency_key',
-  text: 'SELECT id, fingerprint FROM tasks WHERE account_id = $1 AND idempotency_key = $2',
+  text: `SELECT id, fingerprint FROM tasks WHERE account_id = $1 AND idempotency_key = $2
+         UNION ALL
+         SELECT task_id, fingerprint FROM pruned_tasks WHERE task_id = $3 AND account_id = $1`,
 };
 
+/** An Idempotency-Key of an account, with what it names. */
+export interface KeyUse {
+  readonly accountId: string;
+  readonly idempotencyKey: string;
+  /** The id of the task that the key names. A pruned task is found by it (docs/decisions/0054). */
+  readonly taskId: TaskId;
+  readonly fingerprint: Fingerprint;
+}
+
 /**
- * Looks up an Idempotency-Key: the task that it created, if it did.
+ * Looks up an Idempotency-Key: the task that it created, if it did, whether or not that was pruned since.
  *
  * @throws {IdempotencyMismatchError} it created one from another body.
  */
 export async function findReplay(
   database: Database,
-  accountId: string,
-  idempotencyKey: string,
-  fingerprint: Fingerprint,
+  { accountId, idempotencyKey, taskId, fingerprint }: KeyUse,
 ): Promise<TaskId | undefined> {
-  const [row] = await database.query<{ id: TaskId; fingerprint: Buffer }>(selectByKey, [accountId, idempotencyKey]);
+  const values = [accountId, idempotencyKey, taskId];
+  const [row] = await database.query<{ id: TaskId; fingerprint: Buffer }>(selectByKey, values);
   if (row === undefined) return undefined;
   if (!row.fingerprint.equals(fingerprint.hash)) throw new IdempotencyMismatchError();
   return row.id;
@@ -114,7 +124,7 @@ const ADMITTED = 'greatest(t.tasks - c.queued, 0) AS admitted';
  * account's row; where that process dies, its claim comes due again like any other (outbox.ts). The lookup is a plain
  * read before the account's row is locked: a replay must wait neither for its account nor for a settlement of its
  * task, which takes these two locks in the opposite order. LATERAL with a limit keeps it on the index, whatever the
- * planner assumes about the table's size.
+ * planner assumes about the table's size. The key of a pruned task is found by the id that it names.
  *
  * `own` takes slots and money from the account's row. Where its wallet is another row (docs/decisions/0051), `sharer`
  * locks the account, `wallet` then takes the money, and only then `slots` the slots: all of it or nothing.
@@ -135,7 +145,14 @@ const acceptTasks: Statement = {
              FROM wanted w
             CROSS JOIN LATERAL (
                   SELECT id, idempotency_key, fingerprint FROM tasks
-                   WHERE account_id = $1 AND idempotency_key = w.idempotency_key LIMIT 1) t),
+                   WHERE account_id = $1 AND idempotency_key = w.idempotency_key LIMIT 1) t
+            UNION ALL
+           SELECT p.task_id, w.idempotency_key, p.fingerprint
+             FROM wanted w
+            CROSS JOIN LATERAL (
+                  SELECT task_id, fingerprint FROM pruned_tasks
+                   WHERE task_id = w.id AND account_id = $1 LIMIT 1) p
+            WHERE w.idempotency_key IS NOT NULL),
          fresh AS (
            SELECT w.*, row_number() OVER (ORDER BY place) AS number,
                   coalesce(sum(held_micro_usd) OVER (ORDER BY place DESC) - held_micro_usd, 0)::bigint AS held_behind
@@ -254,8 +271,9 @@ export async function acceptOne(database: Database, task: NewTask, mayClaim: boo
     if (typeof outcome === 'object') return outcome;
     isConflict = outcome === 'conflict';
     // Contract §2: too little money or a conflict, and the key is looked up once more before that is answered.
-    if (task.idempotencyKey !== undefined) {
-      const replayed = await findReplay(database, task.accountId, task.idempotencyKey, task.fingerprint);
+    const { id: taskId, accountId, idempotencyKey, fingerprint } = task;
+    if (idempotencyKey !== undefined) {
+      const replayed = await findReplay(database, { accountId, idempotencyKey, taskId, fingerprint });
       if (replayed !== undefined) return { taskId: replayed, isReplay: true };
     }
     await throwRejectionReason(database, task);

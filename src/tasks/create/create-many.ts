@@ -5,12 +5,12 @@
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { Database } from '../../database/database.ts';
 import { DarkroomError, factsOf as kindFactsOf } from '../../domain/darkroom-error.ts';
+import { taskIdForKey } from '../../domain/ids.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts } from '../record/body-facts.ts';
-import type { Fingerprint } from '../record/fingerprint.ts';
 import { acceptMany, findReplays } from './accept-many.ts';
-import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
+import type { AlongsideAccepting, ManyOutcome, Wanted } from './accept-many.ts';
 import { IdempotencyMismatchError } from './accept.ts';
 import type { NewTask } from './accept.ts';
 
@@ -30,6 +30,7 @@ export type TakeMany = (tasks: number) => Promise<number>;
 interface Dependencies {
   /** The database for one account. */
   readonly databaseOf: (accountId: string) => Database;
+  readonly installationId: string;
   readonly mayClaim: () => boolean;
   /** Every check of a create that does not depend on the account's state. @throws {DarkroomError} */
   readonly validate: (caller: Caller, item: CreateItem, facts: BodyFacts) => Promise<NewTask>;
@@ -47,7 +48,7 @@ interface OpenItem extends CreateItem {
  * @throws {RateLimitedError} nothing was created; the whole request may be repeated.
  */
 export async function createMany(
-  { databaseOf, mayClaim, validate }: Dependencies,
+  { databaseOf, installationId, mayClaim, validate }: Dependencies,
   caller: Caller,
   items: readonly CreateItem[],
   take: TakeMany,
@@ -63,7 +64,7 @@ export async function createMany(
   }
   const firstOf = firstWithKey(open);
   // Contract §2: the key is looked up before the limit and before all checks.
-  const replays = await findReplays(database, accountId, fingerprintsOf(firstOf));
+  const replays = await findReplays(database, accountId, wantedBy(installationId, accountId, firstOf));
   const isKnown = ({ idempotencyKey }: OpenItem): boolean =>
     idempotencyKey !== undefined && replays.has(idempotencyKey);
   const isRepeated = (item: OpenItem): boolean =>
@@ -121,8 +122,17 @@ function firstWithKey(items: readonly OpenItem[]): ReadonlyMap<string, OpenItem>
   return firstOf;
 }
 
-function fingerprintsOf(items: ReadonlyMap<string, OpenItem>): ReadonlyMap<string, Fingerprint> {
-  return new Map([...items].map(([key, { facts }]) => [key, facts.fingerprint]));
+function wantedBy(
+  installationId: string,
+  accountId: string,
+  items: ReadonlyMap<string, OpenItem>,
+): ReadonlyMap<string, Wanted> {
+  return new Map(
+    [...items].map(([key, { facts }]) => [
+      key,
+      { taskId: taskIdForKey(installationId, accountId, key), fingerprint: facts.fingerprint },
+    ]),
+  );
 }
 
 function outcomeOf(

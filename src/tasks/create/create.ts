@@ -111,6 +111,7 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
       createMany(
         {
           databaseOf,
+          installationId,
           mayClaim,
           validate: async (of, { body, idempotencyKey, batchId }, facts) => ({
             ...(await validateRequest(of, body, idempotencyKey, facts, undefined, batchId)),
@@ -157,7 +158,10 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     idempotencyKey: string | undefined,
     print: Fingerprint,
   ): Promise<TaskId | undefined> {
-    return idempotencyKey === undefined ? undefined : findReplay(database, caller.accountId, idempotencyKey, print);
+    if (idempotencyKey === undefined) return undefined;
+    const { accountId } = caller;
+    const taskId = taskIdForKey(installationId, accountId, idempotencyKey);
+    return findReplay(database, { accountId, idempotencyKey, taskId, fingerprint: print });
   }
 
   /** Every check that does not depend on the account's state; only media of ours need the database. */

@@ -8,7 +8,7 @@
 import type { Database, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
-import { TaskNotFoundError } from '../record/read.ts';
+import { missingTask } from '../record/missing-task.ts';
 import { settleIn } from './settle.ts';
 import type { SettleOptions } from './settle.ts';
 import { addEvent } from '../record/timeline.ts';
@@ -45,7 +45,7 @@ const lockStart: Statement = {
  *
  * @param onSettled called where the task ends at once (tasks/lifecycle/settle.ts).
  * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
- * @throws {TaskNotFoundError} unknown, or another account's.
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
  */
 export async function cancelTask(
   database: Database,
@@ -58,7 +58,7 @@ export async function cancelTask(
     const [task] = await transaction.query<{ status: 'queued' | 'handling' }>(requestStatement, [taskId, accountId]);
     if (task === undefined) {
       const owned = await transaction.query(selectOwned, [taskId, accountId]);
-      if (owned.length === 0) throw new TaskNotFoundError();
+      if (owned.length === 0) throw await missingTask(transaction, taskId, accountId);
       return false;
     }
     await addEvent(transaction, taskId, 'cancel_requested');

@@ -7,7 +7,7 @@ import type { TaskStatus } from '../../domain/task-status.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { deleteOutputsOfTask } from '../../objects/outputs/deletion.ts';
-import { TaskNotFoundError } from '../record/read.ts';
+import { missingTask } from '../record/missing-task.ts';
 import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
@@ -45,12 +45,12 @@ const eraseRow: Statement = {
  * Erases a task. Repeating it changes nothing.
  *
  * @param now milliseconds since 1970.
- * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskNotFinishedError}
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError} @throws {TaskNotFinishedError}
  */
 export async function eraseTask(database: Database, accountId: string, taskId: TaskId, now: number): Promise<void> {
   await database.transaction(async (transaction) => {
     const [task] = await transaction.query<{ status: TaskStatus; isErased: boolean }>(lockTask, [taskId, accountId]);
-    if (task === undefined) throw new TaskNotFoundError();
+    if (task === undefined) throw await missingTask(transaction, taskId, accountId);
     if (!isTerminal(task.status)) throw new TaskNotFinishedError();
     if (task.isErased) return;
     await transaction.query(eraseRow, [taskId]);

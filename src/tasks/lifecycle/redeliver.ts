@@ -8,7 +8,7 @@ import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
-import { TaskNotFoundError } from '../record/read.ts';
+import { missingTask } from '../record/missing-task.ts';
 import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
@@ -27,13 +27,13 @@ const lockOwned: Statement = {
  * Requests another delivery. While one is in progress nothing changes.
  *
  * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
- * @throws {TaskNotFoundError} unknown, or another account's.
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
  * @throws {NotRedeliverableError} not over yet, created without a callback, or its URL was erased.
  */
 export async function redeliverCallback(database: Database, accountId: string, taskId: TaskId): Promise<boolean> {
   return database.transaction(async (transaction) => {
     const [task] = await transaction.query<{ status: TaskStatus }>(lockOwned, [taskId, accountId]);
-    if (task === undefined) throw new TaskNotFoundError();
+    if (task === undefined) throw await missingTask(transaction, taskId, accountId);
     const callback = await readCallback(transaction, taskId);
     if (callback === undefined) throw new NotRedeliverableError('the task was created without a callback');
     if (!isTerminal(task.status)) {

@@ -1,7 +1,7 @@
 /**
  * How many tasks a list has: exact as far as pages reach, capped beyond (contract §3). The total of an account is
- * kept with its counters. Other totals are counted, and a set found to be above the cap is remembered: a set that no
- * task can leave stays above it, and a count up to the cap costs ten times as much as a page.
+ * kept with its counters. Other totals are counted, and a set found to be above the cap is remembered: one that tasks
+ * leave only by being pruned stays above it for long, and a count up to the cap costs ten times as much as a page.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -24,6 +24,8 @@ export interface TotalCounter {
 
 /** The maximum number of counted filters in memory, some 200 B each. An evicted one is counted again. */
 const REMEMBERED_FILTERS = 10_000;
+/** How long a set is assumed to have more tasks than are counted, in milliseconds: pruned tasks leave it. */
+const REMEMBERED_MS = 3_600_000;
 /**
  * How long a metadata filter is assumed to match more tasks than are counted, in milliseconds: erased tasks no longer
  * match it.
@@ -52,7 +54,7 @@ export function createTotalCounter(database: Queryable, now: () => number): Tota
       const [row] = await database.query<{ stay: number; leave: number }>(statement, values);
       const { stay, leave } = row ?? { stay: 0, leave: 0 };
       if (stay > MAX_PAGED_TASKS) {
-        capped.set(name, filter.metadata === undefined ? Infinity : now() + METADATA_REMEMBERED_MS);
+        capped.set(name, now() + (filter.metadata === undefined ? REMEMBERED_MS : METADATA_REMEMBERED_MS));
       }
       return totalOf(stay + leave);
     },
@@ -63,7 +65,7 @@ function totalOf(count: number): ListTotal {
   return { total: Math.min(count, MAX_PAGED_TASKS), isCapped: count > MAX_PAGED_TASKS };
 }
 
-/** The part of a set that no task leaves: tasks that are over never change their status, others do. */
+/** The part of a set that tasks leave only by being pruned: tasks that are over never change their status, others do. */
 function lastingPart({ statuses, ...filter }: TaskFilter): TaskFilter {
   if (statuses === undefined) return filter;
   return { ...filter, statuses: TERMINAL_STATUSES.filter((status) => statuses.includes(status)) };

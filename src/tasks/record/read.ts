@@ -6,7 +6,9 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { missingTask } from './missing-task.ts';
+
+export { TaskNotFoundError, TaskPrunedError } from './missing-task.ts';
 
 /** A stored output as a task's detail shows it. */
 export interface TaskOutput {
@@ -62,16 +64,6 @@ export interface TaskDetail {
   } | null;
 }
 
-/** There is no such task, or it is another account's: one error for both (contract §1). */
-export class TaskNotFoundError extends DarkroomError {
-  override readonly name = 'TaskNotFoundError';
-  override readonly kind = 'not_found';
-
-  constructor() {
-    super('there is no such task');
-  }
-}
-
 /** A row of those columns. */
 export interface TaskRow extends Omit<TaskDetail, 'outputs'> {
   readonly outputs: TaskOutput[] | null;
@@ -110,11 +102,11 @@ const selectTask: Statement = {
  * Reads one task.
  *
  * @param accountId whose task it must be; undefined for our own processes, which act for its owner.
- * @throws {TaskNotFoundError}
+ * @throws {TaskNotFoundError} @throws {TaskPrunedError}
  */
 export async function readTask(database: Queryable, taskId: TaskId, accountId?: string): Promise<TaskDetail> {
   const [row] = await database.query<TaskRow>(selectTask, [taskId, accountId ?? null]);
-  if (row === undefined) throw new TaskNotFoundError();
+  if (row === undefined) throw await missingTask(database, taskId, accountId);
   return detailOf(row);
 }
 

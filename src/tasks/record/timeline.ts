@@ -7,7 +7,7 @@ import { UniqueViolationError } from '../../database/database.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { TaskNotFoundError } from './read.ts';
+import { missingTask } from './missing-task.ts';
 import { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 import type { EventDetail } from '@darkroom/api/facts/event-detail';
 
@@ -127,7 +127,7 @@ const selectTimeline: Statement = {
 /**
  * Reads a task's events after a `seq`, at most `MAX_EVENTS_PER_PAGE` of them.
  *
- * @throws {TaskNotFoundError} unknown, or another account's.
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
  */
 export async function readTimeline(
   database: Queryable,
@@ -136,6 +136,6 @@ export async function readTimeline(
   after: number,
 ): Promise<TimelinePart> {
   const [part] = await database.query<TimelinePart>(selectTimeline, [taskId, accountId, after]);
-  if (part === undefined) throw new TaskNotFoundError();
+  if (part === undefined) throw await missingTask(database, taskId, accountId);
   return part;
 }

@@ -194,6 +194,18 @@ export const ERROR_KINDS = {
     description: 'The response is still being made.',
     message: 'the response resp_01M7Z0GCVXTPAJ0W4R12P3FJ4M is still in progress',
   },
+  task_pruned: {
+    ...CALLER_MISTAKE,
+    status: 410,
+    errorCode: 'TASK_PRUNED',
+    openAiType: 'not_found_error',
+    openAiCode: 'task_pruned',
+    rpcCode: SERVER_ERROR,
+    description:
+      'The task ended longer ago than tasks are retained. The message states when it was created, ended and removed.',
+    message:
+      'the task was created at 2026-01-02T03:04:05Z, ended at 2026-01-02T03:04:17Z and was removed at 2026-07-01T00:10:00Z, because tasks are retained for a limited time',
+  },
   payload_too_large: {
     ...CALLER_MISTAKE,
     status: 413,

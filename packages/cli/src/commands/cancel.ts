@@ -38,7 +38,7 @@ async function cancel(api: ApiClient, taskId: string, signal: AbortSignal): Prom
   try {
     return await api.call<WireTask>('POST', `/tasks/${encodeURIComponent(taskId)}/cancel`, { signal });
   } catch (error) {
-    if (error instanceof ApiError && error.kind === 'not_found') return undefined;
+    if (error instanceof ApiError && ['not_found', 'task_pruned'].includes(error.kind)) return undefined;
     throw error;
   }
 }

@@ -53,7 +53,7 @@ function titleOf(error: Error): string {
   const { kind } = error;
   if (kind === 'account_suspended') return texts.suspended;
   if (kind === 'forbidden' || kind === 'url_expired') return texts.notAllowed;
-  if (kind === 'not_found') return texts.notFound;
+  if (kind === 'not_found' || kind === 'task_pruned') return texts.notFound;
   if (kind === 'rate_limited') return texts.tooMuch;
   if (kind === 'unavailable') return texts.unavailable;
   return factsOf(kind).status >= 500 ? texts.serviceFailed : texts.rejected;

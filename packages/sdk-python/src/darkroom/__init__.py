@@ -17,6 +17,7 @@ from ._errors import (
     RateLimitError,
     ServiceError,
     TaskFailedError,
+    TaskPrunedError,
     TimeoutError,
     WebhookVerificationError,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "TaskEvent",
     "TaskFailedError",
     "TaskPage",
+    "TaskPrunedError",
     "TimeoutError",
     "Token",
     "UploadedFile",

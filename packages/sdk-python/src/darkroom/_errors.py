@@ -53,6 +53,10 @@ class NotFoundError(ApiError):
     """There is no such task, file or model in this account."""
 
 
+class TaskPrunedError(ApiError):
+    """The task ended longer ago than the service retains tasks. The message has its dates."""
+
+
 class IdempotencyKeyMismatchError(ApiError):
     """The idempotency key was used with a different request before."""
 
@@ -92,6 +96,7 @@ class WebhookVerificationError(DarkroomError):
 _BY_CODE: dict[str, type[ApiError]] = {
     "MODEL_UNAVAILABLE": ModelUnavailableError,
     "INSUFFICIENT_BALANCE": InsufficientBalanceError,
+    "TASK_PRUNED": TaskPrunedError,
     "IDEMPOTENCY_KEY_MISMATCH": IdempotencyKeyMismatchError,
 }
 

@@ -1,0 +1,86 @@
+/**
+ * Tasks are pruned by their age (contract §4.10): by the passes that the Schedules start, on a real Temporal server and
+ * a clock that the test advances.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { serveApp } from '../http/serve.ts';
+import type { ServedAccount, ServedApp } from '../http/serve.ts';
+import { openPasses } from '../support/passes.ts';
+import type { Passes } from '../support/passes.ts';
+import { body } from '../tasks/task-room.ts';
+import '../support/quiet-temporal.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const REQUEST = body({ metadata: { project: 'north' } });
+
+describe('a task', () => {
+  let ahead = 0;
+  let served: ServedApp;
+  let account: ServedAccount;
+  let passes: Passes;
+  before(async () => {
+    served = await serveApp({ now: () => Date.now() + ahead });
+    account = await served.newAccount();
+    passes = await openPasses(served);
+  });
+  after(async () => {
+    await passes.close();
+    await served.close();
+  });
+
+  /** What the Schedules do in an hour: things expire, their bytes are deleted, and tasks are pruned. @returns how many. */
+  async function passAfter(days: number, taskRetentionDays: number): Promise<number> {
+    ahead = days * DAY_MS;
+    const first = await passes.expire({ taskRetentionDays });
+    ahead += 10 * MINUTE_MS;
+    await passes.sweep();
+    ahead += 60 * MINUTE_MS;
+    const last = await passes.expire({ taskRetentionDays });
+    return first.tasks + last.tasks;
+  }
+
+  // Proves C4-19, C4-20, C4-21, C4-22.
+  it('is retained as long as the installation says, then only its dates, its key and its money', async () => {
+    const { body: created } = await account.client.create(REQUEST, 'old');
+    const { taskId } = created.data;
+    await served.succeed(taskId, Buffer.from('an image'));
+    const balance = (await account.client.send('GET', '/v1/account')).body.data;
+
+    assert.equal(await passAfter(3_650, 0), 0);
+    assert.equal(await passAfter(59.8, 60), 0);
+    assert.equal((await account.client.get(taskId)).body.data.status, 'success');
+
+    assert.equal(await passAfter(60.1, 60), 1);
+    const gone = await account.client.get(taskId);
+    assert.deepEqual([gone.status, gone.body.error_code], [410, 'TASK_PRUNED']);
+    const list = await account.client.send('GET', '/v1/tasks');
+    assert.deepEqual(list.body.data, { page: 1, size: 10, total: 0, tasks: [] });
+    const replay = await account.client.create(REQUEST, 'old');
+    assert.deepEqual([replay.status, replay.body.data.taskId], [200, taskId]);
+    assert.equal((await account.client.create(body(), 'old')).status, 422);
+    assert.deepEqual((await account.client.send('GET', '/v1/account')).body.data, balance);
+    assert.deepEqual(await verifyLedger(served.room.database), []);
+    const stored = [];
+    for await (const { key } of served.store.list('')) stored.push(key);
+    assert.deepEqual(
+      stored.map((key) => key.split('/').slice(0, 3)),
+      [['archive', 'tasks', account.id]],
+    );
+  });
+
+  it('stays while an output of it is in persistent storage', async () => {
+    const { body: created } = await account.client.create(body({ storage: 'persistent' }), undefined);
+    const { taskId } = created.data;
+    await served.succeed(taskId, Buffer.from('an image'));
+
+    assert.equal(await passAfter(90, 60), 0);
+    const { output } = (await account.client.get(taskId)).body.data;
+    assert.equal((await account.client.send('DELETE', `/v1/storages/${output?.[0]?.id}`)).status, 200);
+
+    assert.equal(await passAfter(90.2, 60), 1);
+    assert.equal((await account.client.get(taskId)).status, 410);
+  });
+});

@@ -1,0 +1,278 @@
+/** Passes that prune: they are interrupted, killed, run twice, and lose the store, and lose nothing by it. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { createInterface } from 'node:readline';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { waitFor } from '@darkroom/testing/wait-for';
+import type { Caller } from '../../src/accounts/authenticate.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { packageModule } from '../../src/config/package-root.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { eraseTask } from '../../src/tasks/lifecycle/erase.ts';
+import { redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
+import { createOldTask, openPruningRoom, storeWith } from './old-tasks.ts';
+import type { PruningRoom } from './old-tasks.ts';
+import { openTaskRoom } from './task-room.ts';
+import type { TaskRoom } from './task-room.ts';
+
+const HOUR_MS = 3_600_000;
+
+let room: TaskRoom;
+let pruning: PruningRoom;
+let caller: Caller;
+before(async () => {
+  room = await openTaskRoom();
+  pruning = await openPruningRoom(room);
+});
+beforeEach(async () => {
+  caller = await room.newCaller();
+  await pruning.beginRound();
+});
+afterEach(async () => {
+  assert.deepEqual(await verifyLedger(room.database), []);
+});
+after(async () => {
+  await pruning.close();
+  await room.close();
+});
+
+async function createOldTasks(count: number): Promise<readonly TaskId[]> {
+  const ids: TaskId[] = [];
+  for (let days = 31 + count; days > 31; days--) ids.push(await createOldTask(room, caller, { days }));
+  return ids;
+}
+
+/** Each pruned task with the archive that its row names. */
+function prunedTasks(): Promise<readonly { readonly id: TaskId; readonly key: string }[]> {
+  return room.rows(
+    `SELECT p.task_id AS id, a.object_key AS key FROM pruned_tasks p JOIN task_archives a ON a.id = p.archive_id
+      WHERE p.account_id = $1 ORDER BY p.created_at`,
+    caller.accountId,
+  );
+}
+
+async function prunedIds(): Promise<readonly TaskId[]> {
+  return (await prunedTasks()).map(({ id }) => id);
+}
+
+/** Requires that each task is either whole, or pruned and in the archive that its row names. */
+async function assertNothingLost(ids: readonly TaskId[]): Promise<void> {
+  const pruned = new Map((await prunedTasks()).map(({ id, key }) => [id, key]));
+  for (const id of ids) {
+    const key = pruned.get(id);
+    if (key === undefined) {
+      assert.equal((await readTask(room.database, id)).outputs.length, 1);
+      continue;
+    }
+    const lines = await pruning.linesOf(key);
+    assert.ok(lines.some(({ task, outputs }) => task['id'] === id && outputs.length === 1));
+  }
+}
+
+describe('a pass', () => {
+  it('prunes page by page and in the order of time, and records where it is', async () => {
+    const ids = await createOldTasks(5);
+
+    assert.equal(await pruning.prune({ pageSize: 1, endAt: 0 }), 1);
+    assert.deepEqual(await prunedIds(), ids.slice(0, 1));
+    assert.equal(await pruning.prune({ pageSize: 2, endAt: 0 }), 2);
+    assert.deepEqual(await prunedIds(), ids.slice(0, 3));
+    assert.equal(await pruning.prune({ pageSize: 1 }), 2);
+
+    assert.deepEqual(await prunedIds(), ids);
+    await assertNothingLost(ids);
+    assert.deepEqual(
+      (await prunedTasks()).map(({ key }) => key.split('/').at(-1)?.slice(0, 33)),
+      [ids[0], ids[1], ids[1], ids[3], ids[4]],
+    );
+  });
+
+  it('goes past tasks that stay, and through all accounts', async () => {
+    const [first, second, third] = await createOldTasks(3);
+    assert.ok(first && second && third);
+    await room.rows(`UPDATE outputs SET gone_at = NULL, bytes_deleted_at = NULL WHERE task_id = $1`, second);
+    const other = await room.newCaller();
+    const others = await createOldTask(room, other);
+
+    assert.equal(await pruning.prune({ pageSize: 1 }), 3);
+
+    assert.deepEqual(await prunedIds(), [first, third]);
+    await assert.rejects(readTask(room.database, others), { kind: 'task_pruned' });
+    assert.equal((await readTask(room.database, second)).id, second);
+  });
+
+  it('rests for an hour between two rounds', async () => {
+    const now = Date.now();
+    assert.equal(await pruning.prune({ now }), 0);
+    await createOldTasks(1);
+
+    assert.equal(await pruning.prune({ now: now + HOUR_MS - 1_000 }), 0);
+    assert.equal(await pruning.prune({ now: now + HOUR_MS + 1_000 }), 1);
+  });
+
+  it('stops when its worker stops, between two pages', async () => {
+    const ids = await createOldTasks(3);
+    const stopping = new AbortController();
+    const database: Database = {
+      ...room.database,
+      async transaction(work) {
+        const result = await room.database.transaction(work);
+        stopping.abort(new Error('the worker stops'));
+        return result;
+      },
+    };
+
+    await assert.rejects(pruning.prune({ pageSize: 1, signal: stopping.signal }, database), /the worker stops/);
+
+    assert.deepEqual(await prunedIds(), ids.slice(0, 1));
+    await assertNothingLost(ids);
+    assert.equal(await pruning.prune(), 2);
+  });
+
+  it('prunes each task once if many run at the same time', async () => {
+    const ids = await createOldTasks(12);
+
+    const counts = await Promise.all(Array.from({ length: 4 }, () => pruning.prune({ pageSize: 2 })));
+
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      12,
+    );
+    assert.deepEqual(await prunedIds(), ids);
+    await assertNothingLost(ids);
+    const [archives] = await room.rows<{ tasks: bigint }>(
+      'SELECT sum(tasks) AS tasks FROM task_archives WHERE account_id = $1',
+      caller.accountId,
+    );
+    assert.equal(Number(archives?.tasks), 12);
+  });
+});
+
+describe('a task that changes after its export', () => {
+  /** Changes a task when its archive was written. */
+  function storeThat(change: () => Promise<unknown>): ObjectStore {
+    return storeWith(pruning.store, {
+      async put(...args) {
+        const result = await pruning.store.put(...args);
+        await change();
+        return result;
+      },
+    });
+  }
+
+  const CHANGES: Readonly<Record<string, (taskId: TaskId) => Promise<unknown>>> = {
+    'is erased': (taskId) => eraseTask(room.database, caller.accountId, taskId, Date.now()),
+    'is delivered again': (taskId) => redeliverCallback(room.database, caller.accountId, taskId),
+  };
+  for (const [name, change] of Object.entries(CHANGES)) {
+    it(`stays, and is exported as it is then, if it ${name}`, async () => {
+      const [first, second] = await createOldTasks(2);
+      assert.ok(first && second);
+
+      assert.equal(await pruning.prune({ store: storeThat(() => change(first)) }), 1);
+      assert.deepEqual(await prunedIds(), [second]);
+
+      await room.rows(`UPDATE callbacks SET state = 'delivered' WHERE task_id = $1`, first);
+      await room.rows('DELETE FROM outbox WHERE subject_id = $1', first);
+      await pruning.beginRound();
+      assert.equal(await pruning.prune(), 1);
+      const archive = (await prunedTasks())[0]?.key ?? '';
+      const [line] = await pruning.linesOf(archive);
+      assert.match(line?.events.at(-1)?.type ?? '', /erased|callback_redelivery/);
+    });
+  }
+});
+
+describe('a store that fails', () => {
+  const failures: Readonly<Record<string, (disk: ObjectStore) => Partial<ObjectStore>>> = {
+    'cannot be written': () => ({
+      put: () => Promise.reject(new StoreUnavailableError('put', { cause: new Error('ENOSPC') })),
+    }),
+    'cannot be read': () => ({
+      read: () => Promise.reject(new StoreUnavailableError('read', { cause: new Error('EIO') })),
+    }),
+    'returns other bytes': () => ({ read: () => Promise.resolve(Readable.from([Buffer.from('other')])) }),
+    'lost the object': (disk) => ({
+      async put(...args) {
+        const result = await disk.put(...args);
+        await disk.delete(args[0]);
+        return result;
+      },
+    }),
+  };
+  for (const [name, failing] of Object.entries(failures)) {
+    // Proves C4-20.
+    it(`leaves every task where it is if it ${name}`, async () => {
+      const ids = await createOldTasks(3);
+      const store = storeWith(pruning.store, failing(pruning.store));
+
+      await assert.rejects(pruning.prune({ store }));
+
+      assert.deepEqual(await prunedIds(), []);
+      await assertNothingLost(ids);
+      if (name !== 'cannot be written' && name !== 'cannot be read') await pruning.beginRound();
+      assert.equal(await pruning.prune(), 3);
+    });
+  }
+
+  it('does not keep later pages from being pruned if only one of them fails', async () => {
+    const ids = await createOldTasks(3);
+    const store = storeWith(pruning.store, {
+      put: (key, ...rest) =>
+        key.includes(ids[0] ?? '') ? Promise.reject(new Error('this one')) : pruning.store.put(key, ...rest),
+    });
+
+    await assert.rejects(pruning.prune({ store, pageSize: 1 }), /this one/);
+    assert.equal(await pruning.prune({ store, pageSize: 1 }), 2);
+
+    assert.deepEqual(await prunedIds(), ids.slice(1));
+    await pruning.beginRound();
+    assert.equal(await pruning.prune(), 1);
+  });
+});
+
+describe('a process that is killed while it prunes', () => {
+  const POINTS = ['written', 'read', 'insert_task_archive', 'delete_pruned_tasks', 'uncount_pruned_tasks'];
+
+  async function pruneUntilKilled(point: string): Promise<void> {
+    const script = packageModule('test/tasks/pruning-process.ts');
+    const child = spawn(process.execPath, [script, room.url, pruning.directory, point], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const exited = once(child, 'exit');
+    for await (const line of createInterface(child.stdout)) {
+      assert.equal(line, 'stopped');
+      child.kill('SIGKILL');
+    }
+    assert.deepEqual(await exited, [null, 'SIGKILL']);
+    await waitFor('its transaction has ended', async () => {
+      const [open] = await room.rows<{ count: bigint }>(
+        `SELECT count(*) FROM pg_stat_activity
+          WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND pid <> pg_backend_pid()`,
+      );
+      return open?.count === 0n;
+    });
+  }
+
+  for (const point of POINTS) {
+    it(`loses no task and prunes none half: ${point}`, async () => {
+      const ids = await createOldTasks(3);
+      const balance = await room.account(caller);
+
+      await pruneUntilKilled(point);
+
+      assert.deepEqual(await prunedIds(), []);
+      await assertNothingLost(ids);
+      assert.equal(await pruning.prune(), 3);
+      assert.deepEqual(await prunedIds(), ids);
+      await assertNothingLost(ids);
+      assert.deepEqual(await room.account(caller), balance);
+    });
+  }
+});
