@@ -35,7 +35,7 @@ const selectUploads: Statement = {
   name: 'select_uploads_to_verify',
   text: `SELECT id, account_id AS "accountId", NULL AS "taskId", object_key AS "objectKey",
                 size_bytes::float8 AS "sizeBytes"
-           FROM files WHERE id > $1 AND gone_at IS NULL AND created_at >= $2 ORDER BY id LIMIT ${PAGE}`,
+           FROM files WHERE id > $1 AND gone_at IS NULL AND expires_at > now() AND created_at >= $2 ORDER BY id LIMIT ${PAGE}`,
 };
 
 /**

@@ -1,5 +1,6 @@
 /** `admin outputs`: stored outputs of any account, and whether the store still has them. */
 import { loadStoreConfig } from '../../config/config.ts';
+import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Database } from '../../database/database.ts';
 import { readInstallationId } from '../../database/migrate.ts';
 import { findMissingObjects } from '../../objects/missing-objects.ts';
@@ -7,6 +8,7 @@ import type { MissingObject } from '../../objects/missing-objects.ts';
 import { OutputNotFoundError, markOutputDeleted } from '../../objects/outputs/outputs.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import { openStore } from '../../objects/stores/open-store.ts';
+import { UploadNotFoundError, markUploadDeleted } from '../../objects/uploads.ts';
 import { readOwner } from '../../objects/stores/store-owner.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
@@ -30,7 +32,7 @@ export function outputCommands(group: Group, onInstallation: OnInstallation): vo
     .command('verify')
     .description('ask the store for every output and upload; exits with 1 if one is missing')
     .option('--since <time>', 'only those recorded from then on, 2026-11-01T00:00:00Z; default: all', readTime)
-    .option('--delete-missing', 'mark outputs whose bytes are missing as deleted, which ends their storage fees')
+    .option('--delete-missing', 'mark outputs and uploads whose bytes are missing as deleted, which ends storage fees')
     .action(
       onInstallation(async ({ database, environment }, { since, deleteMissing }) => {
         const store = openStore(loadStoreConfig(environment));
@@ -71,7 +73,7 @@ async function verifyOutputs(
         counts[isOutput ? 'missingOutputs' : 'missingUploads'] += 1;
         const printed = isOutput ? outputs : uploads;
         if (printed.length < MAX_PRINTED) printed.push(object);
-        if (isDeleting && isOutput && (await isDeletedNow(database, object.id))) counts.deleted += 1;
+        if (isDeleting && (await isDeletedNow(database, object))) counts.deleted += 1;
       }
     },
   });
@@ -99,13 +101,14 @@ async function requireOwnStore(database: Database, store: ObjectStore, isDeletin
   );
 }
 
-/** @returns false if it was deleted meanwhile. */
-async function isDeletedNow(database: Database, outputId: string): Promise<boolean> {
+/** @returns false if it was deleted meanwhile, or has expired. */
+async function isDeletedNow(database: Database, { id, taskId, accountId }: MissingObject): Promise<boolean> {
   try {
-    await markOutputDeleted(database, outputId);
+    if (taskId !== null) await markOutputDeleted(database, id);
+    else await markUploadDeleted(database, accountId, id, await readDatabaseTime(database));
     return true;
   } catch (error) {
-    if (error instanceof OutputNotFoundError) return false;
+    if (error instanceof OutputNotFoundError || error instanceof UploadNotFoundError) return false;
     throw error;
   }
 }
