@@ -150,6 +150,11 @@ async function ts([file = '', ...args]) {
   return runCompiled(file, args);
 }
 
+/** The files of a release, without publishing any. */
+async function release(args) {
+  return runCompiled('tools/release/run.ts', args);
+}
+
 /** Shows the output of every embedded model. */
 async function gallery(args) {
   return runCompiled('tools/gallery/run.ts', args);
@@ -172,6 +177,7 @@ const COMMANDS = {
   check,
   cli,
   bench,
+  release,
   gallery,
   screenshots,
   chaos,

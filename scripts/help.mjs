@@ -1,5 +1,5 @@
 /**
- * Answers `npm start`, `npm run admin`, `npm test` and `npm run bench` with `-- --help` (or `-h`) from texts beside this
+ * Answers `npm start`, `npm run admin`, `npm test`, `npm run bench` and `npm run release` with `-- --help` (or `-h`) from texts beside this
  * file, so that a user who looks around first does not have to wait for an installation and a build. The first two
  * programs print the same texts themselves (test/commands/help.test.ts compares), in containers too, where these
  * scripts do not exist.
@@ -9,10 +9,16 @@ import { fileURLToPath } from 'node:url';
 import util from 'node:util';
 
 /** Commands whose help is stored as a text. */
-const TEXTS = { start: 'help/start.txt', admin: 'help/admin.txt', test: 'help/test.txt', bench: 'help/bench.txt' };
+const TEXTS = {
+  start: 'help/start.txt',
+  admin: 'help/admin.txt',
+  test: 'help/test.txt',
+  bench: 'help/bench.txt',
+  release: 'help/release.txt',
+};
 
 /** The options of the commands above that take a value. */
-const WITH_VALUE = new Set(['--data-dir']);
+const WITH_VALUE = new Set(['--data-dir', '--tag', '--output', '--helm', '--python']);
 
 /**
  * @param name of the npm script. @param args what follows it.

@@ -155,16 +155,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     bodies: { mbPerMinute: read.integer('BODY_MB_PER_MINUTE'), inFlightMb: read.integer('BODY_MB_IN_FLIGHT') },
     admin: readAdmin(read),
     metrics: readMetrics(read),
-    store: {
-      storeUrl: read.text('STORE_URL'),
-      s3: {
-        endpoint: read.text('S3_ENDPOINT') || undefined,
-        publicEndpoint: read.text('S3_PUBLIC_ENDPOINT') || undefined,
-        region: read.text('S3_REGION'),
-        accessKeyId: read.text('S3_ACCESS_KEY_ID') || undefined,
-        secretAccessKey: read.text('S3_SECRET_ACCESS_KEY') || undefined,
-      },
-    },
+    store: readStore(read),
     urls: {
       signingKey: read.longSecret('URL_SIGNING_KEY'),
       signingKeyFallbacks: read.longSecrets('URL_SIGNING_KEY_FALLBACKS'),
@@ -209,6 +200,19 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return config;
 }
 
+function readStore(read: EnvironmentReader): StoreConfig {
+  return {
+    storeUrl: read.text('STORE_URL'),
+    s3: {
+      endpoint: read.text('S3_ENDPOINT') || undefined,
+      publicEndpoint: read.text('S3_PUBLIC_ENDPOINT') || undefined,
+      region: read.text('S3_REGION'),
+      accessKeyId: read.text('S3_ACCESS_KEY_ID') || undefined,
+      secretAccessKey: read.text('S3_SECRET_ACCESS_KEY') || undefined,
+    },
+  };
+}
+
 /** A file store has no endpoint that could serve its files. */
 function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
   const downloads = read.text('DOWNLOADS') === 'direct' ? 'direct' : 'proxy';
@@ -246,6 +250,14 @@ function readBuildId(read: EnvironmentReader): string | undefined {
     );
   }
   return buildId;
+}
+
+/** Loads only the settings that `admin` needs for the object store. */
+export function loadStoreConfig(environment: NodeJS.ProcessEnv): StoreConfig {
+  const read = new EnvironmentReader(environment);
+  const store = readStore(read);
+  read.throwIfBroken();
+  return store;
 }
 
 /** Loads only the settings that `admin` needs for the database. */

@@ -8,7 +8,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { createApp } from '../http/app/app.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { listen } from '../http/app/server.ts';
-import { checkTemporal, temporalClient } from '../temporal/connection.ts';
+import { temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
@@ -98,7 +98,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   renderMetrics = apiMetrics(foundation, {
     server: server.server,
     eventStreams: () => http.eventStreams.count(),
-    checkTemporal: () => checkTemporal(connection),
+    connection: () => connection,
     readSdkMetrics: () => runtime.readMetrics(),
   });
   const metricsListener = await startMetricsListener(foundation, { metrics: renderMetrics, probes: new Map() }).catch(

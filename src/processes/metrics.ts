@@ -6,6 +6,7 @@ import type { Server } from 'node:http';
 import type { NativeConnection } from '@temporalio/worker';
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import type { Database } from '../database/database.ts';
+import { readInstallationId } from '../database/migrate.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import { countBrokenRequests } from '../http/middleware/request-metrics.ts';
@@ -14,11 +15,12 @@ import type { MetricsListener, MetricsPages, ProbeAnswer } from '../telemetry/me
 import type { Metrics } from '../telemetry/metrics.ts';
 import { registerServiceGauges } from '../telemetry/metrics-service.ts';
 import { checkTemporal } from '../temporal/connection.ts';
+import { readQueueBacklogs } from '../temporal/queue-backlogs.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { registerClockGauges } from './clock-metrics.ts';
 import type { Foundation } from './foundation.ts';
 import { createServiceChecks } from './service-checks.ts';
-import type { ServiceChecks } from './service-checks.ts';
+import type { ServiceChecks, TemporalChecks } from './service-checks.ts';
 import type { RunningWorker } from './worker.ts';
 
 /** @returns undefined if the configuration has no port for it. @throws {PortInUseError} */
@@ -84,8 +86,23 @@ interface ApiFacts {
   /** The public server. */
   readonly server: Server;
   readonly eventStreams: () => number;
-  readonly checkTemporal: () => Promise<void>;
+  /** Undefined: it has not reached Temporal yet. */
+  readonly connection: () => NativeConnection | undefined;
   readonly readSdkMetrics: () => Promise<string>;
+}
+
+function temporalChecks(
+  { config, database }: Foundation,
+  connectionNow: () => NativeConnection | undefined,
+): TemporalChecks {
+  return {
+    check: () => checkTemporal(connectionNow()),
+    async queueBacklogs() {
+      const connection = connectionNow();
+      if (connection === undefined) throw new Error('not connected to Temporal');
+      return readQueueBacklogs(connection, config.temporal.namespace, await readInstallationId(database));
+    },
+  };
 }
 
 /** @returns a function that reads the metrics of an api. */
@@ -93,7 +110,11 @@ export function apiMetrics(foundation: Foundation, facts: ApiFacts): () => Promi
   const { metrics } = foundation;
   countBrokenRequests(facts.server, metrics.requests);
   registerApiGauges(metrics, facts);
-  return rendererOf(foundation, createServiceChecks(foundation, facts.checkTemporal), facts.readSdkMetrics);
+  return rendererOf(
+    foundation,
+    createServiceChecks(foundation, temporalChecks(foundation, facts.connection)),
+    facts.readSdkMetrics,
+  );
 }
 
 /** How many connections the api has, and how many streams of task events. */
@@ -135,7 +156,10 @@ export function startWorkerMetrics(
   runtime: TemporalRuntime,
   look: () => SeenWorker,
 ): Promise<MetricsListener | undefined> {
-  const checks = createServiceChecks(foundation, () => checkTemporal(look().connection));
+  const checks = createServiceChecks(
+    foundation,
+    temporalChecks(foundation, () => look().connection),
+  );
   const { queues } = foundation.config.worker;
   const running = () => look().worker?.running() ?? new Map(queues.map((queue) => [queue, false]));
   registerWorkerGauges(foundation.metrics, running);

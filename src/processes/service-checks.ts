@@ -7,10 +7,11 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import { respondsInTime, cached, inTime } from '../telemetry/dependency-checks.ts';
-import type { Backlog, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
+import type { Backlog, QueueBacklogs, ServiceState, StoredState } from '../telemetry/metrics-service.ts';
 import { listStates } from '../upstreams/states.ts';
 import type { Foundation } from './foundation.ts';
 import { readSharedBacklog } from './shared-backlog.ts';
+import { readSharedQueueBacklogs } from './shared-queue-backlogs.ts';
 
 /**
  * A statement of ours that takes longer is ended by the server: the figures are not worth slowing down the database.
@@ -31,14 +32,19 @@ export interface ServiceChecks {
   state(): Promise<ServiceState>;
 }
 
-/** @param checkTemporal throws unless Temporal answers this process. */
+/** How a process asks Temporal; both throw unless it answers. */
+export interface TemporalChecks {
+  readonly check: () => Promise<unknown>;
+  readonly queueBacklogs: () => Promise<QueueBacklogs>;
+}
+
 export function createServiceChecks(
   { database, store, logger }: Pick<Foundation, 'database' | 'store' | 'logger'>,
-  checkTemporal: () => Promise<unknown>,
+  temporal: TemporalChecks,
 ): ServiceChecks {
   const isDatabaseUp = respondsInTime(CHECK_FRESH_MS, () => database.check());
   const isStoreUp = respondsInTime(STORE_FRESH_MS, () => store.check());
-  const isTemporalUp = respondsInTime(CHECK_FRESH_MS, checkTemporal);
+  const isTemporalUp = respondsInTime(CHECK_FRESH_MS, temporal.check);
   const unclaimed = createUnclaimedStarts();
   const stored = cached(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {
     if (!(await isDatabaseUp())) return undefined;
@@ -49,18 +55,26 @@ export function createServiceChecks(
         return undefined;
       });
   });
+  const queueBacklogs = cached(STATE_FRESH_MS, async (): Promise<QueueBacklogs | undefined> => {
+    if (!(await isDatabaseUp()) || !(await isTemporalUp())) return undefined;
+    return readSharedQueueBacklogs(database, temporal.queueBacklogs).catch((err: unknown) => {
+      logger.warn({ err }, 'reading the backlog of the task queues failed');
+      return undefined;
+    });
+  });
   return {
     isDatabaseUp,
     isStoreUp,
     isTemporalUp,
     async state() {
-      const [isStored, hasStore, hasTemporal, known] = await Promise.all([
+      const [isStored, hasStore, hasTemporal, known, queues] = await Promise.all([
         isDatabaseUp(),
         isStoreUp(),
         isTemporalUp(),
         inTime(stored(), undefined),
+        inTime(queueBacklogs(), undefined),
       ]);
-      return { isDatabaseUp: isStored, isStoreUp: hasStore, isTemporalUp: hasTemporal, stored: known };
+      return { isDatabaseUp: isStored, isStoreUp: hasStore, isTemporalUp: hasTemporal, stored: known, queues };
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
+import type { QueueName } from '../domain/workflow-ids.ts';
 
 /** The number of items, and the age of the oldest of them. */
 export interface Backlog {
@@ -38,6 +39,9 @@ export type OpenCalls = Readonly<
 /** Batches that have not ended. */
 export type OpenBatches = Readonly<Record<'validating' | 'in_progress' | 'cancelling' | 'finalizing', Backlog>>;
 
+/** What waits in each task queue of Temporal for a worker. */
+export type QueueBacklogs = Readonly<Record<QueueName, Backlog>>;
+
 /** What is stored in PostgreSQL. */
 export interface StoredState {
   readonly tasks: Readonly<Record<'queued' | 'handling' | 'archiving', Backlog>>;
@@ -56,6 +60,8 @@ export interface ServiceState {
   readonly isTemporalUp: boolean;
   /** Undefined: it could not be read in time. */
   readonly stored: StoredState | undefined;
+  /** Undefined: Temporal could not be asked. */
+  readonly queues: QueueBacklogs | undefined;
 }
 
 /** All kinds of outbox rows: a kind without rows is shown as 0. */
@@ -101,6 +107,16 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
   );
   const batches = gauge('darkroom_batches_open', 'Batches that are not over, by status', 'status');
   const batchAge = gauge('darkroom_batches_oldest_age_seconds', 'For how long the oldest has been open', 'status');
+  const queueBacklog = gauge(
+    'darkroom_queue_backlog',
+    'Workflow tasks and activities in a task queue that no worker has taken, about',
+    'queue',
+  );
+  const queueAge = gauge(
+    'darkroom_queue_age_seconds',
+    'For how long the oldest one has been in it: what workers are scaled by',
+    'queue',
+  );
   const paused = gauge(
     'darkroom_upstream_paused',
     'Whether an upstream is paused because it asked us to back off',
@@ -126,15 +142,20 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
   );
   const upstreams = [paused, failing, cooldown, drained, slots, waiting];
   const work = [tasks, taskAge, calls, callAge, batches, batchAge];
-  const labelled = [...work, holds, held, holdAge, outbox, outboxAge, ...upstreams];
+  const queueGauges = [queueBacklog, queueAge];
+  const labelled = [...work, ...queueGauges, holds, held, holdAge, outbox, outboxAge, ...upstreams];
 
-  return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored }) => {
+  return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored, queues }) => {
     databaseUp.set(isDatabaseUp ? 1 : 0);
     storeUp.set(isStoreUp ? 1 : 0);
     temporalUp.set(isTemporalUp ? 1 : 0);
     for (const each of labelled) each.reset();
     // Without labels `reset` leaves a 0, which would be a false value.
     for (const each of [callbacks, callbackAge]) each.remove();
+    for (const [queue, backlog] of Object.entries(queues ?? {})) {
+      queueBacklog.set({ queue }, backlog.count);
+      queueAge.set({ queue }, backlog.oldestSeconds);
+    }
     if (stored === undefined) return;
     for (const [status, backlog] of Object.entries(stored.tasks)) {
       tasks.set({ status }, backlog.count);

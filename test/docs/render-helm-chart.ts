@@ -42,6 +42,7 @@ const SET_BY_THE_CHART: ReadonlySet<string> = new Set([
   'EGRESS_DENY',
   'EGRESS_PORTS',
   'WORKER_QUEUES',
+  'WORKER_BUILD_ID',
   'SCRATCH_DIR',
   'NODE_ENV',
 ]);

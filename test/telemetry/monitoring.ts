@@ -7,12 +7,6 @@ export const SDK_METRICS_IN_FILES: readonly string[] = [
   'temporal_request_failure_total',
 ];
 
-/** Those that the Helm chart records the ages of queues from. */
-export const SDK_METRICS_IN_CHART: readonly string[] = [
-  'temporal_activity_schedule_to_start_latency_seconds_bucket',
-  'temporal_worker_task_slots_available',
-];
-
 /** The names of metrics in a query, identified by the prefixes of ours and the libraries'. */
 export function namesIn(query: string): string[] {
   const withoutTexts = query.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""');

@@ -5,7 +5,11 @@ import pg from 'pg';
 import { readOpenBatches } from '../../src/batches/open-batches.ts';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
+import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { createServiceChecks } from '../../src/processes/service-checks.ts';
+import type { TemporalChecks } from '../../src/processes/service-checks.ts';
+import { readSharedQueueBacklogs } from '../../src/processes/shared-queue-backlogs.ts';
+import type { QueueBacklogs } from '../../src/telemetry/metrics-service.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src/tasks/outbox/backlog.ts';
 import { outboxWaitSeconds } from '../../src/tasks/outbox/outbox.ts';
 import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
@@ -82,6 +86,13 @@ const FILL = [
   'ANALYZE',
 ];
 
+const IN_QUEUES = Object.fromEntries(
+  Object.keys(TASK_QUEUES).map((queue, index) => [queue, { count: index, oldestSeconds: index * 10 }]),
+) as QueueBacklogs;
+const fineTemporal: TemporalChecks = {
+  check: () => Promise.resolve(),
+  queueBacklogs: () => Promise.resolve(IN_QUEUES),
+};
 const fineStore = { check: () => Promise.resolve() } as unknown as ObjectStore;
 
 /** At least this value, and not far above: some time passes between filling and reading. */
@@ -100,9 +111,10 @@ describe('the values that are read at a scrape', () => {
   after(() => testDatabase.close());
 
   it('include backlog, its age, and holds', async () => {
-    const checks = createServiceChecks({ database, store: fineStore, logger: silentLogger() }, () => Promise.resolve());
+    const checks = createServiceChecks({ database, store: fineStore, logger: silentLogger() }, fineTemporal);
 
-    const { stored, ...up } = await checks.state();
+    const { stored, queues, ...up } = await checks.state();
+    assert.deepEqual(queues, IN_QUEUES);
 
     assert.deepEqual(up, { isDatabaseUp: true, isStoreUp: true, isTemporalUp: true });
     assert.ok(stored);
@@ -186,7 +198,7 @@ describe('the values that are read at a scrape', () => {
       },
     };
     const logger = silentLogger();
-    const checks = createServiceChecks({ database: counting, store: fineStore, logger }, () => Promise.resolve());
+    const checks = createServiceChecks({ database: counting, store: fineStore, logger }, fineTemporal);
 
     await Promise.all(Array.from({ length: 20 }, () => checks.state()));
     await checks.state();
@@ -210,9 +222,7 @@ describe('the values that are read at a scrape', () => {
             }),
           ),
       };
-      const checks = createServiceChecks({ database: noting, store: fineStore, logger: silentLogger() }, () =>
-        Promise.resolve(),
-      );
+      const checks = createServiceChecks({ database: noting, store: fineStore, logger: silentLogger() }, fineTemporal);
       return (await checks.state()).stored?.tasks.queued.count;
     };
     const age = (interval: string) =>
@@ -251,15 +261,78 @@ describe('the values that are read at a scrape', () => {
     const away = unreachableDatabase();
     const store = { check: () => Promise.reject(new Error('the disk is full')) } as unknown as ObjectStore;
     const never = (): Promise<never> => new Promise(() => {});
-    const checks = createServiceChecks({ database: away, store, logger: silentLogger() }, never);
+    const checks = createServiceChecks(
+      { database: away, store, logger: silentLogger() },
+      { check: never, queueBacklogs: never },
+    );
 
     assert.deepEqual(await checks.state(), {
       isDatabaseUp: false,
       isStoreUp: false,
       isTemporalUp: false,
       stored: undefined,
+      queues: undefined,
     });
     await away.close();
+  });
+});
+
+describe('the backlogs of the task queues', () => {
+  let testDatabase: TestDatabase;
+  let asked: number[];
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    asked = [];
+  });
+  after(() => testDatabase.close());
+
+  const scrape = (process: number, answer = () => Promise.resolve(IN_QUEUES)) =>
+    readSharedQueueBacklogs(testDatabase.database, () => {
+      asked.push(process);
+      return answer();
+    });
+  const age = (column: string, interval: string) =>
+    testDatabase.database.query(
+      {
+        name: `age_${column}`,
+        text: `UPDATE queue_backlogs SET ${column} = now() + $1::interval`,
+      },
+      [interval],
+    );
+
+  it('are asked for by one process for all, and no other waits for it', async () => {
+    assert.deepEqual(await scrape(0), IN_QUEUES);
+    assert.deepEqual(await Promise.all([scrape(1), scrape(2)]), [IN_QUEUES, IN_QUEUES]);
+    assert.deepEqual(asked.splice(0), [0]);
+
+    // Asked a while ago, or before the clock was set back.
+    for (const interval of ['-10 seconds', '1 hour']) {
+      await age('asked_at', interval);
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, process) => scrape(process)));
+      assert.ok(answers.every((answer) => answer !== undefined));
+      assert.equal(asked.splice(0).length, 1, interval);
+    }
+  });
+
+  it('are unknown, and not as they were long ago, while Temporal does not answer', async () => {
+    await age('asked_at', '-10 seconds');
+    await assert.rejects(
+      scrape(0, () => Promise.reject(new Error('unavailable'))),
+      /unavailable/,
+    );
+    assert.deepEqual(await scrape(1), IN_QUEUES);
+
+    await age('answered_at', '-46 seconds');
+    assert.equal(await scrape(2), undefined);
+    assert.deepEqual(asked.splice(0), [0]);
+  });
+
+  it('are read, and not asked for, where the database is read-only', async () => {
+    await age('asked_at', '-1 hour');
+    await testDatabase.database.transaction(async (transaction) => {
+      await transaction.query({ name: 'read_only', text: 'SET TRANSACTION READ ONLY' });
+      await readSharedQueueBacklogs(transaction, () => assert.fail('it asked'));
+    });
   });
 });
 

@@ -42,6 +42,10 @@ const BY_PATH: Readonly<Record<string, unknown>> = {
   workers: [{ name: 'other', queues: ['media', 'generation', 'waiting', 'archiving', 'callbacks', 'maintenance'] }],
   'workers[].name': 'other',
   'workers[].queues': ['media', 'maintenance', 'generation'],
+  'workerVersioning.buildId': 'other',
+  'workerVersioning.previous': [{ tag: 'other' }],
+  'workerVersioning.previous[].buildId': 'other',
+  'workerVersioning.previous[].replicas': 7,
   podSecurityContext: { runAsNonRoot: true, runAsUser: 1001 },
   securityContext: { runAsUser: 1001 },
 };

@@ -8,7 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { loadConfig, loadDatabaseConfig, loadTemporalConfig } from '../../src/config/config.ts';
+import { loadConfig, loadDirectDatabaseConfig, loadTemporalConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
 import { unknownVariables } from '../../src/config/unknown-variables.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
@@ -54,7 +54,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
   /** The environment of a pod, with its files in a directory that exists here. */
   const environmentFor = (pod: PodSpec): NodeJS.ProcessEnv => {
     const environment = environmentOf(pod, (name) => {
-      if (name === 'DATABASE_URL') return 'postgres://darkroom:kX3vQ9@db.example.com:5432/darkroom';
+      if (name === 'DATABASE_URL' || name === 'DATABASE_DIRECT_URL')
+        return 'postgres://darkroom:kX3vQ9@db.example.com:5432/darkroom';
       const secret = createHash('sha256').update(name).digest('hex');
       return name === 'OTEL_EXPORTER_OTLP_HEADERS' ? `authorization=${secret}` : secret;
     });
@@ -89,7 +90,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
           assert.equal(new Set(pod.containers[0].env.map((each) => each.name)).size, pod.containers[0].env.length);
           assert.deepEqual(unknownVariables(environment), [], object);
           if (object.endsWith('-migrate')) {
-            assert.ok(loadDatabaseConfig(environment).url.startsWith('postgres://'));
+            assert.ok(loadDirectDatabaseConfig(environment).url.startsWith('postgres://'));
             assert.notEqual(loadTemporalConfig(environment).address, '');
           } else {
             assert.equal(configOf(pod).metrics?.port, 9464, object);
@@ -112,9 +113,12 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
 
       it('serve every queue, with workers of these queues alone', () => {
         const workers = deployments(objectsOf(name)).filter(({ name: worker }) => worker.includes('-worker-'));
-        const served = workers.flatMap(({ pod }) => configOf(pod).worker.queues);
+        const configs = workers.map(({ pod }) => configOf(pod).worker);
 
-        assert.deepEqual(served.toSorted(), Object.keys(TASK_QUEUES).toSorted());
+        for (const release of new Set(configs.map(({ buildId }) => buildId))) {
+          const served = configs.flatMap(({ buildId, queues }) => (buildId === release ? queues : []));
+          assert.deepEqual(served.toSorted(), Object.keys(TASK_QUEUES).toSorted(), release);
+        }
       });
 
       it('are confined: no root, no rights, no token, a root file system that cannot be written', () => {
@@ -201,6 +205,54 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
           assert.match(value, /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/, `${label} of ${metadata.name}`);
         }
       }
+    }
+  });
+
+  it('keep the workers of an earlier release as they are when the next one is installed beside them', async () => {
+    const versions = (tag: string, previous: readonly object[] = []) =>
+      render(helm, { ...minimal, image: { tag }, workerVersioning: { enabled: true, previous } });
+    const workersOf = (objects: readonly KubernetesObject[], tag: string) =>
+      ofKind(objects, 'Deployment').filter(
+        ({ metadata, spec }) =>
+          metadata.name.includes('-worker-') && spec.template.spec.containers[0].image.endsWith(`:${tag}`),
+      );
+    const before = workersOf(await versions('1.0.0'), '1.0.0');
+    const beside = await versions('1.1.0', [{ tag: '1.0.0' }]);
+    const back = await versions('1.0.0', [{ tag: '1.1.0' }]);
+
+    assert.equal(before.length, 5);
+    for (const [tag, others] of [
+      ['1.0.0', [before, workersOf(beside, '1.0.0'), workersOf(back, '1.0.0')]],
+      ['1.1.0', [workersOf(beside, '1.1.0'), workersOf(back, '1.1.0')]],
+    ] as const) {
+      for (const { spec } of others.flat()) {
+        assert.equal(environmentFor(spec.template.spec)['WORKER_BUILD_ID'], tag);
+        assert.equal(configOf(spec.template.spec).worker.buildId, tag);
+      }
+      for (const other of others) {
+        const pods = (deployments: readonly KubernetesObject[]) =>
+          deployments.map(({ metadata, spec }) => ({ name: metadata.name, pods: spec.template, of: spec.selector }));
+        assert.deepEqual(pods(other), pods(others[0] ?? []));
+      }
+    }
+  });
+
+  it('name a build after its image, in a form that the program and Temporal accept', async () => {
+    const digest = `sha256:${'ab'.repeat(32)}`;
+    const cases: readonly (readonly [object, string | RegExp])[] = [
+      [{ tag: '1.0.0' }, '1.0.0'],
+      [{ tag: '1.0.0', digest }, `sha256-${'ab'.repeat(8)}`],
+      [{ tag: '_nightly' }, /^tag-_nightly-[0-9a-f]{16}$/],
+      [{ tag: 'x'.repeat(128) }, /^tag-x{32}-[0-9a-f]{16}$/],
+      [{}, /^\d+\.\d+\.\d+/],
+    ];
+    for (const [image, wanted] of cases) {
+      const objects = await render(helm, { ...minimal, image, workerVersioning: { enabled: true } });
+      const worker = deployments(objects).find(({ name }) => name.includes('-worker-'));
+      assert.ok(worker !== undefined);
+      const { buildId = '' } = configOf(worker.pod).worker;
+      if (typeof wanted === 'string') assert.equal(buildId, wanted);
+      else assert.match(buildId, wanted);
     }
   });
 
@@ -300,10 +352,11 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       const weight = Number(metadata.annotations['helm.sh/hook-weight']);
       assert.ok(kind === 'Job' ? weight === 0 : weight < 0, `${kind} has the weight ${weight}`);
     }
-    const urlOf = ({ containers: [{ env }] }: PodSpec) => env.find(({ name }) => name === 'DATABASE_URL')?.valueFrom;
-    assert.equal(urlOf(job.spec.template.spec)?.secretKeyRef.name, 'darkroom-database');
+    const urlOf = ({ containers: [{ env }] }: PodSpec, variable: string) =>
+      env.find(({ name }) => name === variable)?.valueFrom;
+    assert.equal(urlOf(job.spec.template.spec, 'DATABASE_DIRECT_URL')?.secretKeyRef.name, 'darkroom-database');
     const { spec } = findObject(objects, 'Deployment', '-api');
-    assert.equal(urlOf(spec.template.spec)?.secretKeyRef.name, 'darkroom-pooler');
+    assert.equal(urlOf(spec.template.spec, 'DATABASE_URL')?.secretKeyRef.name, 'darkroom-pooler');
   });
 
   it('test an installation by the readiness of its api', async () => {

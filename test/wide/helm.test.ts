@@ -108,7 +108,7 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
           ['terminationGracePeriodSeconds:', 'terminationGraceSeconds:'],
           ['maxSkew: 1', 'maxSkew: one'],
           ['targetLabel: job', 'targetLable: job'],
-          ['record: darkroom_queue_age_seconds', 'recording: darkroom_queue_age_seconds'],
+          ['alert: DarkroomNoWorker', 'alarm: DarkroomNoWorker'],
           ['unhealthyPodEvictionPolicy: AlwaysAllow', 'unhealthyPodEvictionPolicy: true'],
           ['apiVersion: autoscaling/v2', 'apiVersion: autoscaling/v2beta2'],
         ] as const;
@@ -164,6 +164,7 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['secrets.s3AccessKeyId.key', 'ID', /s3AccessKeyId\.key and secrets\.s3SecretAccessKey\.key: set both or neither/],
     ['config.DATABASE_URL', 'postgres://u:p@db/d', /additional properties 'DATABASE_URL' not allowed/],
     ['config.DATABSE_URL', 'postgres://u:p@db/d', /additional properties 'DATABSE_URL' not allowed/],
+    ['config.WORKER_BUILD_ID', '1', /additional properties 'WORKER_BUILD_ID' not allowed/],
     ['config.WORKER_QUEUES', 'media', /additional properties 'WORKER_QUEUES' not allowed/],
     ['upstreams', [{ name: 'fal', value: digits }], /at '\/upstreams\/0': additional properties 'value' not allowed/],
     ['upstreams', [{ name: 'fal', url: 'https://u:p@fal.run' }], /at '\/upstreams\/0\/url'/],
@@ -183,6 +184,14 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['config.LOG_LEVEL', 'loud', /at '\/config\/LOG_LEVEL': value must be one of 'trace'/],
     ['config.LOG_REQUESTS', 'yes', /at '\/config\/LOG_REQUESTS': got string, want boolean/],
     ['terminationMarginSeconds', 0, /at '\/terminationMarginSeconds': minimum: got 0, want 8/],
+    ['workerVersioning.previous', [{ tag: '1' }], /workerVersioning\.previous needs workerVersioning\.enabled/],
+    ['workerVersioning', { enabled: true, previous: [{}] }, /previous: an entry has neither tag nor digest/],
+    [
+      'workerVersioning',
+      { enabled: true, buildId: 'a', previous: [{ tag: 'a' }] },
+      /workerVersioning: two releases have the build id a/,
+    ],
+    ['workerVersioning.buildId', '-1', /at '\/workerVersioning\/buildId'/],
     ['workers', [], /at '\/workers': minItems: got 0, want 1/],
     [
       'workers',

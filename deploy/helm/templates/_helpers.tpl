@@ -31,12 +31,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Labels that select the pods of a component. Takes `root`, `component` and, for one entry of `workers`, `worker`. */}}
+{{/*
+Labels that select the pods of a component. Takes `root`, `component` and, for one entry of `workers`, `worker`, and
+`release` for those of one release.
+*/}}
 {{- define "darkroom.componentLabels" -}}
 {{ include "darkroom.selectorLabels" .root }}
 app.kubernetes.io/component: {{ .component }}
 {{- with .worker }}
 darkroom/worker: {{ . }}
+{{- end }}
+{{- with .release }}
+darkroom/release: {{ . | quote }}
 {{- end }}
 {{- end -}}
 
@@ -95,4 +101,51 @@ darkroom/worker: {{ . }}
 {{- else -}}
 {{- include "darkroom.serviceAccountName" . -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The build id of an image with `tag` or `digest`, unless `buildId` names one: what WORKER_BUILD_ID accepts. */}}
+{{- define "darkroom.buildId" -}}
+{{- if .buildId -}}
+{{- .buildId -}}
+{{- else if .digest -}}
+{{- printf "sha256-%s" (trimPrefix "sha256:" .digest | trunc 16) -}}
+{{- else if or (gt (len .tag) 63) (hasPrefix "_" .tag) -}}
+{{- printf "tag-%s-%s" (trunc 32 .tag) (sha256sum .tag | trunc 16) -}}
+{{- else -}}
+{{- .tag -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The releases whose workers run, the current one first: `{"releases": […]}`, each with `tag` and `digest` of its image,
+`buildId`, `suffix` of the names of its Deployments and, if it is an earlier one, the number of its workers. Without
+versions there is one, without a suffix. With them a release keeps its Deployments when the next becomes current.
+*/}}
+{{- define "darkroom.releases" -}}
+{{- $versioning := .Values.workerVersioning -}}
+{{- $image := .Values.image -}}
+{{- if not $versioning.enabled -}}
+{{- dict "releases" (list (dict "tag" "" "digest" "" "buildId" "" "suffix" "" "isCurrent" true)) | toJson -}}
+{{- else -}}
+{{- $tag := coalesce $image.tag .Chart.AppVersion -}}
+{{- $current := include "darkroom.buildId" (dict "buildId" $versioning.buildId "digest" $image.digest "tag" $tag) -}}
+{{- $releases := list (dict "tag" "" "digest" "" "buildId" $current "isCurrent" true) -}}
+{{- range $versioning.previous -}}
+{{- $own := merge (dict) . (dict "tag" "" "digest" "" "buildId" "") -}}
+{{- $releases = append $releases (merge (dict "buildId" (include "darkroom.buildId" $own) "isCurrent" false) $own) -}}
+{{- end -}}
+{{- range $releases -}}
+{{- $_ := set . "suffix" (printf "-%s" (sha256sum .buildId | trunc 8)) -}}
+{{- end -}}
+{{- dict "releases" $releases | toJson -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Deployment of an entry of `workers` in one release. Takes `root`, `worker` and `release`: 63 characters at most. */}}
+{{- define "darkroom.workerName" -}}
+{{- $name := include "darkroom.fullname" .root -}}
+{{- if .release.suffix -}}
+{{- $name = trunc 31 $name | trimSuffix "-" -}}
+{{- end -}}
+{{- printf "%s-worker-%s%s" $name .worker .release.suffix -}}
 {{- end -}}

@@ -77,7 +77,7 @@ its configuration.
 {{- $problems = append $problems (printf "extraEnv: %s is a setting of Darkroom: use the value for it, config, secrets or upstreams" .name) -}}
 {{- end -}}
 {{- end -}}
-{{- $problems = concat $problems (include "darkroom.workerProblems" . | fromJsonArray) (include "darkroom.egressProblems" . | fromJsonArray) -}}
+{{- $problems = concat $problems (include "darkroom.workerProblems" . | fromJsonArray) (include "darkroom.releaseProblems" . | fromJsonArray) (include "darkroom.egressProblems" . | fromJsonArray) -}}
 {{- toJson $problems -}}
 {{- end -}}
 
@@ -103,6 +103,29 @@ its configuration.
 {{- $api := .Values.api.autoscaling -}}
 {{- if and $api.enabled (gt (int64 $api.minReplicas) (int64 $api.maxReplicas)) -}}
 {{- $problems = append $problems "api.autoscaling.minReplicas is greater than api.autoscaling.maxReplicas" -}}
+{{- end -}}
+{{- toJson $problems -}}
+{{- end -}}
+
+{{- define "darkroom.releaseProblems" -}}
+{{- $problems := list -}}
+{{- $versioning := .Values.workerVersioning -}}
+{{- if and $versioning.previous (not $versioning.enabled) -}}
+{{- $problems = append $problems "workerVersioning.previous needs workerVersioning.enabled: without versions, workers of two releases would take each other's tasks" -}}
+{{- end -}}
+{{- range $versioning.previous -}}
+{{- if not (or .tag .digest) -}}
+{{- $problems = append $problems "workerVersioning.previous: an entry has neither tag nor digest" -}}
+{{- end -}}
+{{- end -}}
+{{- if not $problems -}}
+{{- $seen := list -}}
+{{- range (include "darkroom.releases" . | fromJson).releases -}}
+{{- if has .buildId $seen -}}
+{{- $problems = append $problems (printf "workerVersioning: two releases have the build id %s" .buildId) -}}
+{{- end -}}
+{{- $seen = append $seen .buildId -}}
+{{- end -}}
 {{- end -}}
 {{- toJson $problems -}}
 {{- end -}}

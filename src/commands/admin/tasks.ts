@@ -1,13 +1,9 @@
-/**
- * `admin tasks` and `admin outputs`: a task or an output as operators read and end it, whichever account it belongs
- * to.
- */
+/** `admin tasks`: a task as operators read and end it, whichever account it belongs to. */
 import { loadOutputRetentionDays } from '../../config/config.ts';
 import type { Queryable } from '../../database/database.ts';
 import { formatUsd } from '../../domain/money.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { markOutputDeleted } from '../../objects/outputs/outputs.ts';
 import { cancelTask } from '../../tasks/lifecycle/cancel.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
@@ -32,19 +28,6 @@ export function taskCommands(group: Group, onInstallation: OnInstallation): void
         const { accountId } = await readTask(database, taskId);
         await cancelTask(database, accountId, taskId, loadOutputRetentionDays(environment));
         return showTask(database, taskId);
-      }),
-    );
-}
-
-export function outputCommands(group: Group, onInstallation: OnInstallation): void {
-  group
-    .command('delete')
-    .description('delete an output; its URLs stop working at once, its bytes are deleted within minutes')
-    .argument('<output>')
-    .action(
-      onInstallation(async ({ database }, output) => {
-        await markOutputDeleted(database, output);
-        return { output, deleted: true };
       }),
     );
 }
