@@ -1,0 +1,69 @@
+/** What happens to hosts and between them. */
+import assert from 'node:assert/strict';
+import type { HostName, Installation, RoleName } from './installation.ts';
+import type { Loss } from './network.ts';
+
+export interface Fault {
+  /** @returns ends it; undefined if it has ended already. */
+  readonly begin: (installation: Installation) => Promise<(() => Promise<void>) | undefined>;
+  /** Whether new tasks succeed while it lasts. */
+  readonly isSurvived?: boolean;
+}
+
+/** Packets between two hosts are lost. */
+export function between(one: HostName, other: HostName, loss: Loss): Fault {
+  return {
+    async begin({ network, host }) {
+      const heal = await network.lose(host(one), host(other), loss);
+      return async () => {
+        assert.ok((await heal()) > 0, 'the fault affected nothing');
+      };
+    },
+  };
+}
+
+/** Packets between two hosts take as long as from another continent. */
+export function far(one: HostName, other: HostName): Fault {
+  return {
+    isSurvived: true,
+    async begin({ network, host }) {
+      const heal = await network.separate(host(one), host(other));
+      return async () => {
+        assert.ok((await heal()) > 0, 'the fault affected nothing');
+      };
+    },
+  };
+}
+
+/** A host stands still, and its connections stay. */
+export function frozen(name: HostName): Fault {
+  return {
+    begin({ part }) {
+      part(name).signal('SIGSTOP');
+      return Promise.resolve(() => Promise.resolve(part(name).signal('SIGCONT')));
+    },
+  };
+}
+
+/** A process is killed, and started again later. */
+export function lost(name: HostName): Fault {
+  return {
+    async begin({ part }) {
+      await part(name).kill();
+      return () => part(name).start();
+    },
+  };
+}
+
+/** Hosts are stopped in an orderly way and started, one after the other. */
+export function replaced(...names: readonly RoleName[]): Fault {
+  return {
+    async begin({ part }) {
+      for (const name of names) {
+        await part(name).stop();
+        await part(name).start();
+      }
+      return undefined;
+    },
+  };
+}
