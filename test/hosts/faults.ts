@@ -1,7 +1,8 @@
 /** What happens to hosts and between them. */
 import assert from 'node:assert/strict';
-import type { HostName, Installation, RoleName } from './installation.ts';
+import type { HostName, Installation } from './installation.ts';
 import type { Loss } from './network.ts';
+import type { RoleName } from './roles.ts';
 
 export interface Fault {
   /** @returns ends it; undefined if it has ended already. */
@@ -45,12 +46,16 @@ export function frozen(name: HostName): Fault {
   };
 }
 
-/** A process is killed, and started again later. */
+/** A host is gone, with all it was working on, and nothing closes its connections; later it starts again. */
 export function lost(name: HostName): Fault {
   return {
-    async begin({ part }) {
+    async begin({ network, host, part }) {
+      await network.unplug(host(name));
       await part(name).kill();
-      return () => part(name).start();
+      return async () => {
+        await network.plug(host(name));
+        await part(name).start();
+      };
     },
   };
 }

@@ -89,7 +89,7 @@ export class Network {
     const host = new Host(name, `dr${this.#id}-${name}`, `${this.#prefix}.${number}`);
     this.#hosts.push(host);
     await run('ip', ['netns', 'add', host.namespace]);
-    const port = `host${number}`;
+    const port = this.#portOf(host);
     await this.#onSwitch('ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', host.namespace);
     await this.#onSwitch('ip', 'link', 'set', port, 'master', BRIDGE, 'up');
     await host.run('ip', 'addr', 'add', `${host.address}/24`, 'dev', 'eth0');
@@ -136,6 +136,20 @@ export class Network {
 
   async #addressesOf(host: Host): Promise<readonly string[]> {
     return (await host.has(this.floating)) ? [host.address, this.floating] : [host.address];
+  }
+
+  /** Takes a host off the network, as if its cable were pulled: nothing says goodbye to its peers. */
+  async unplug(host: Host): Promise<void> {
+    await this.#onSwitch('ip', 'link', 'set', this.#portOf(host), 'nomaster');
+  }
+
+  async plug(host: Host): Promise<void> {
+    await this.#onSwitch('ip', 'link', 'set', this.#portOf(host), 'master', BRIDGE, 'up');
+  }
+
+  /** Of the bridge. */
+  #portOf(host: Host): string {
+    return `host${host.address.split('.').at(-1)}`;
   }
 
   async close(): Promise<void> {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { letPass } from '../support/let-pass.ts';
+import { whyNoCaddy } from '../deploy/caddy-program.ts';
 import { between, far, frozen, lost, replaced } from '../hosts/faults.ts';
 import type { Fault } from '../hosts/faults.ts';
 import { startInstallation } from '../hosts/installation.ts';
@@ -20,13 +21,21 @@ import type { CallbackReceiver } from '../support/callback-receiver-process.ts';
 import { writeModelFiles } from '../support/model-files.ts';
 import { startTestProvider } from '../support/test-provider/process.ts';
 import type { TestProvider } from '../support/test-provider/process.ts';
+import { whyNoPgBouncer } from '../support/pgbouncer-program.ts';
 import { whyNoS3Server } from '../support/versitygw.ts';
 
 /** Created around each fault. */
 const TASKS = 24;
 const FAULT_MS = 15_000;
 
-describe('an installation on several hosts', { skip: whyNoHosts() || whyNoS3Server() }, () => {
+const countOfAccount = {
+  name: 'test_count_tasks',
+  text: 'SELECT count(*)::integer AS count FROM tasks WHERE account_id = $1',
+};
+
+const whyNo = whyNoHosts() || whyNoS3Server() || whyNoPgBouncer() || whyNoCaddy();
+
+describe('an installation on several hosts', { skip: whyNo }, () => {
   let network: Network;
   let provider: TestProvider;
   let receiver: CallbackReceiver;
@@ -55,29 +64,38 @@ describe('an installation on several hosts', { skip: whyNoHosts() || whyNoS3Serv
   });
 
   const FAULTS: Readonly<Record<string, Fault>> = {
-    'api-1 and the database are partitioned': between('api-1', 'postgres-1', 'both'),
+    'api-1 and the pooler are partitioned': between('api-1', 'pooler', 'both'),
     'api-2 and Temporal are partitioned': between('api-2', 'temporal', 'both'),
-    'generation-1 and the database are partitioned': between('generation-1', 'postgres-1', 'both'),
+    'the proxy and api-1 are partitioned': between('proxy', 'api-1', 'both'),
+    'the pooler and the database are partitioned': between('pooler', 'postgres-1', 'both'),
+    'generation-1 and the pooler are partitioned': between('generation-1', 'pooler', 'both'),
     'generation-1 and Temporal are partitioned': between('generation-1', 'temporal', 'both'),
     'generation-2 and the object store are partitioned': between('generation-2', 's3', 'both'),
     'archive-1 and the object store are partitioned': between('archive-1', 's3', 'both'),
-    'packets from the database to generation-2 are lost': between('postgres-1', 'generation-2', 'from'),
+    'packets from the pooler to generation-2 are lost': between('pooler', 'generation-2', 'from'),
+    'packets from the database to the pooler are lost': between('postgres-1', 'pooler', 'from'),
     'packets from archive-1 to Temporal are lost': between('archive-1', 'temporal', 'from'),
     'packets from api-1 to Temporal are lost': between('api-1', 'temporal', 'from'),
-    'api-1 is far from the database': far('api-1', 'postgres-1'),
+    'packets from api-2 to the proxy are lost': between('api-2', 'proxy', 'from'),
+    'the pooler is far from the database': far('pooler', 'postgres-1'),
+    'api-1 is far from the proxy': far('api-1', 'proxy'),
     'generation-1 is far from Temporal': far('generation-1', 'temporal'),
-    'generation-2 is far from the database': far('generation-2', 'postgres-1'),
+    'generation-2 is far from the pooler': far('generation-2', 'pooler'),
     'archive-1 is far from the object store': far('archive-1', 's3'),
     'the standby is far from the database': far('postgres-2', 'postgres-1'),
     'api-1 is frozen': frozen('api-1'),
     'generation-1 is frozen': frozen('generation-1'),
     'archive-1 is frozen': frozen('archive-1'),
     'Temporal is frozen': frozen('temporal'),
+    'the pooler is frozen': frozen('pooler'),
+    'the proxy is frozen': frozen('proxy'),
     'the database is frozen': frozen('postgres-1'),
     'api-2 is lost': lost('api-2'),
     'generation-2 is lost': lost('generation-2'),
     'archive-1 is lost': lost('archive-1'),
     'Temporal is lost': lost('temporal'),
+    'the pooler is lost': lost('pooler'),
+    'the proxy is lost': lost('proxy'),
     'the object store is lost': lost('s3'),
     'every role is replaced': replaced('api-1', 'api-2', 'generation-1', 'generation-2', 'archive-1'),
     'the database is lost, and its standby promoted': {
@@ -87,6 +105,12 @@ describe('an installation on several hosts', { skip: whyNoHosts() || whyNoS3Serv
       },
     },
   };
+
+  async function countTasks(): Promise<number> {
+    const { testDatabase, account } = installation;
+    const [row] = await testDatabase.database.query<{ count: number }>(countOfAccount, [account.id]);
+    return row?.count ?? 0;
+  }
 
   /** A new task, from its creation to its end. */
   async function succeed(round: string): Promise<Accepted> {
@@ -114,7 +138,11 @@ describe('an installation on several hosts', { skip: whyNoHosts() || whyNoS3Serv
       accepted.push(...ofRound);
 
       const counts = await validateTasks(installation, account, ofRound, provider, receiver);
+      assert.deepEqual(account.client.unclear, [], 'each answer says what is wrong');
+      assert.equal(await countTasks(), accepted.length, 'no create was repeated as a second task');
+      const seen = [...account.client.takeSeen()].map(([what, count]) => `${what}: ${count}`);
       t.diagnostic(`recovered after ${(recoveredMs / 1_000).toFixed(1)} s: ${JSON.stringify(counts)}`);
+      t.diagnostic(`clients saw ${seen.join(', ')}`);
     });
   }
 
