@@ -9,9 +9,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { readInstallationId } from '../../src/database/migrate.ts';
+import type { Launch } from '../../src/standalone/launch.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import { createWorldAccount } from '../chaos/world/accounts.ts';
 import { Part } from '../chaos/world/part.ts';
+import { WorkerVersions } from '../deploy/released-worker.ts';
 import { hasStandby, promote } from '../support/standby.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -22,8 +24,8 @@ import type { Host, Network } from './network.ts';
 import { providePooler } from './pooler.ts';
 import { createPair, postgresService, postgresUrl } from './postgres.ts';
 import { provideProxy } from './proxy.ts';
-import { API_PORT, roleEnvironment, roleLaunch, roleNames } from './roles.ts';
-import type { RoleName } from './roles.ts';
+import { API_PORT, FIRST_BUILD_ID, firstRelease, roleEnvironment, roleLaunch, roleNames } from './roles.ts';
+import type { Release, RoleName } from './roles.ts';
 import { provideS3 } from './s3.ts';
 import type { Service } from './service.ts';
 import { provideTemporal } from './temporal.ts';
@@ -39,8 +41,12 @@ export interface Installation {
   readonly namespace: TestNamespace;
   readonly account: { readonly id: string; readonly client: HostsClient };
   host(name: HostName): Host;
-  /** The process of a host. */
+  /** The process of a host; of the release that was installed last. */
   part(name: HostName): Part;
+  /** The versions of its workers. */
+  readonly versions: WorkerVersions;
+  /** Puts a release of a role on its host, which `part` then starts. @returns the process of the former release. */
+  install(name: RoleName, release: Release): Promise<Part>;
   /** Takes the first PostgreSQL away without warning, and promotes the other one. */
   failOver(): Promise<void>;
   close(): Promise<void>;
@@ -60,6 +66,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
   const at = (name: string): string => path.join(directory, name);
   const hosts = new Map<HostName, Host>();
   const parts = new Map<HostName, Part>();
+  const allParts: Part[] = [];
   const names: readonly HostName[] = [...BACKENDS, ...roleNames()];
   for (const name of names) hosts.set(name, await network.addHost(name));
   const host = (name: HostName): Host => of(hosts, name);
@@ -69,6 +76,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
     const onHost = async () => host(name).launch(await launch());
     const added = new Part({ name, launch: onHost, ready, stopSignal, logFile: at(`${name}.log`) });
     parts.set(name, added);
+    allParts.push(added);
     return added;
   };
 
@@ -92,7 +100,9 @@ export async function startInstallation(network: Network, outside: Outside): Pro
   await waitFor('the standby receives the log', () => hasStandby(databaseServer, 'sync'));
   const testDatabase = await createTestDatabase(undefined, databaseServer);
   const namespace = await createTestNamespace(temporal.address);
-  await ensureSchedules(namespace.client, await readInstallationId(testDatabase.database));
+  const installationId = await readInstallationId(testDatabase.database);
+  await ensureSchedules(namespace.client, installationId);
+  const versions = new WorkerVersions({ installationId, namespace: namespace.name }, temporal.address);
 
   const shared = {
     URL_SIGNING_KEY: randomBytes(24).toString('hex'),
@@ -104,15 +114,18 @@ export async function startInstallation(network: Network, outside: Outside): Pro
     MODELS_DIR: outside.modelsDir,
     EGRESS_ALLOW: outside.egressAllow,
   };
-  for (const name of roleNames()) {
-    const scratchDirectory = at(`scratch-${name}`);
-    await mkdir(scratchDirectory);
+  const addRole = async (name: RoleName, release: Release): Promise<void> => {
+    // Processes of two releases on one host do not share it.
+    const scratchDirectory = at(`scratch-${name}-${release.buildId}`);
     const ofRole = { address: address(name), proxyAddress: address('proxy'), scratchDirectory };
+    const launch = (): Launch => roleLaunch(name, release, roleEnvironment(name, ofRole, shared));
+    await mkdir(scratchDirectory, { recursive: true });
     // A process with a channel reports itself that it is ready.
-    const ready = (): Promise<void> => new Promise(() => undefined);
-    add(name, { launch: () => roleLaunch(name, roleEnvironment(name, ofRole, shared)), ready });
-  }
+    add(name, { launch, ready: () => new Promise(() => undefined) });
+  };
+  for (const name of roleNames()) await addRole(name, firstRelease());
   await Promise.all(roleNames().map((name) => part(name).start()));
+  await versions.promote(FIRST_BUILD_ID);
   const apis = (['api-1', 'api-2'] as const).map((name) => `${address(name)}:${API_PORT}`);
   const proxy = await provideProxy(address('proxy'), apis, network.outside, at('proxy'));
   await add('proxy', proxy).start();
@@ -125,6 +138,12 @@ export async function startInstallation(network: Network, outside: Outside): Pro
     account: { id, client: new HostsClient(proxy.url, key) },
     host,
     part,
+    versions,
+    async install(name, release) {
+      const former = part(name);
+      await addRole(name, release);
+      return former;
+    },
     async failOver() {
       await network.unplug(host('postgres-1'));
       await part('postgres-1').kill();
@@ -134,7 +153,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
     async close() {
       await namespace.close().catch(() => undefined);
       await testDatabase.database.close().catch(() => undefined);
-      for (const name of names.toReversed()) await parts.get(name)?.kill();
+      for (const each of allParts.toReversed()) await each.kill();
       await network.close();
       await rm(directory, { recursive: true, force: true });
     },

@@ -8,7 +8,7 @@ export const API_PORT = 8080;
 const PUBLIC_URL = 'https://darkroom.test';
 
 /** What each worker serves. */
-export const ROLES = {
+const ROLES = {
   'api-1': undefined,
   'api-2': undefined,
   'generation-1': 'media,generation,waiting',
@@ -20,6 +20,23 @@ export type RoleName = keyof typeof ROLES;
 export function roleNames(): readonly RoleName[] {
   // The keys of an object literal are those of its type.
   return Object.keys(ROLES) as RoleName[];
+}
+
+export function isApi(name: RoleName): boolean {
+  return ROLES[name] === undefined;
+}
+
+/** What a role runs: a build, and what its workers are called in Temporal (docs/decisions/0052). */
+export interface Release {
+  readonly buildId: string;
+  /** The command that takes the role as its last argument. */
+  readonly program: readonly string[];
+}
+
+export const FIRST_BUILD_ID = '1.0.0';
+
+export function firstRelease(): Release {
+  return { buildId: FIRST_BUILD_ID, program: [process.execPath, ...builtProgram()] };
 }
 
 export interface RolePlace {
@@ -53,11 +70,12 @@ export function roleEnvironment(
   };
 }
 
-export function roleLaunch(name: RoleName, environment: NodeJS.ProcessEnv): Launch {
+export function roleLaunch(name: RoleName, { buildId, program }: Release, environment: NodeJS.ProcessEnv): Launch {
+  const [command = process.execPath, ...args] = program;
   return {
-    command: process.execPath,
-    args: [...builtProgram(), ROLES[name] === undefined ? 'api' : 'worker'],
-    environment,
+    command,
+    args: [...args, isApi(name) ? 'api' : 'worker'],
+    environment: { ...environment, WORKER_BUILD_ID: buildId },
     hasChannel: true,
   };
 }

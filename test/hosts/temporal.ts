@@ -5,6 +5,11 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Service } from './service.ts';
 
 const PORT = 7233;
+/** How soon it sees that a release of workers has no open task left; by default that takes six minutes. */
+const DRAINAGE = {
+  'matching.wv.VersionDrainageStatusVisibilityGracePeriod': '"10s"',
+  'matching.wv.VersionDrainageStatusRefreshInterval': '"5s"',
+};
 
 export interface TemporalService extends Service {
   readonly address: string;
@@ -20,7 +25,13 @@ export async function provideTemporal(hostAddress: string, databaseFile: string)
   return {
     address,
     launch() {
-      const server = { cliPath, port: PORT, databaseFile, searchAttributes: SEARCH_ATTRIBUTES };
+      const server = {
+        cliPath,
+        port: PORT,
+        databaseFile,
+        searchAttributes: SEARCH_ATTRIBUTES,
+        dynamicConfig: DRAINAGE,
+      };
       const launch = temporalServerLaunch(server, process.env);
       // On every address of its host: its parts reach each other by the loopback.
       return { ...launch, args: launch.args.map((arg) => (arg === '127.0.0.1' ? '0.0.0.0' : arg)) };

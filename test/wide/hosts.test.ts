@@ -4,14 +4,20 @@
  * reason, where there can be no hosts.
  */
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { letPass } from '../support/let-pass.ts';
 import { whyNoCaddy } from '../deploy/caddy-program.ts';
+import { installOtherRelease, readReleases } from '../deploy/released-worker.ts';
 import { between, far, frozen, lost, replaced } from '../hosts/faults.ts';
 import type { Fault } from '../hosts/faults.ts';
 import { startInstallation } from '../hosts/installation.ts';
 import type { Installation } from '../hosts/installation.ts';
+import { startFlow } from '../hosts/flow.ts';
+import { FIRST_BUILD_ID } from '../hosts/roles.ts';
+import { upgrade } from '../hosts/upgrade.ts';
 import { Network, whyNoHosts } from '../hosts/network.ts';
 import { whyNoRouter } from '../hosts/router.ts';
 import { createMany, createOne, validateTasks } from '../kill/workload.ts';
@@ -27,6 +33,7 @@ import { whyNoS3Server } from '../support/versitygw.ts';
 /** Created around each fault. */
 const TASKS = 24;
 const FAULT_MS = 15_000;
+const NEXT_BUILD_ID = '1.1.0';
 
 const countOfAccount = {
   name: 'test_count_tasks',
@@ -145,6 +152,36 @@ describe('an installation on several hosts', { skip: whyNo }, () => {
       t.diagnostic(`clients saw ${seen.join(', ')}`);
     });
   }
+
+  it('upgrades every role while tasks keep coming', async (t) => {
+    const { account, namespace } = installation;
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-release-'));
+    closing.push(() => rm(directory, { recursive: true, force: true }));
+    const { program } = await installOtherRelease(path.join(directory, 'other'));
+    account.client.takeSeen();
+
+    const flow = startFlow(installation, receiver, 'upgrade');
+    await upgrade(installation, { buildId: NEXT_BUILD_ID, program }, (step) => {
+      t.diagnostic(`after ${flow.accepted.length} tasks, ${step}`);
+    });
+    const created = [...(await flow.stop()), await succeed('upgraded')];
+    accepted.push(...created);
+
+    const counts = await validateTasks(installation, account, created, provider, receiver);
+    assert.equal(counts.success, created.length, 'none failed');
+    assert.deepEqual([...account.client.takeSeen().keys()], ['200'], 'clients noticed nothing');
+    const byBuild = new Map<string, number>();
+    for (const { taskId } of created) {
+      await namespace.client.workflow.getHandle(taskId).result();
+      const { builds, failedWorkflowTasks } = await readReleases(namespace.client, taskId);
+      assert.equal(builds.length, 1, `${taskId} ran on ${JSON.stringify(builds)}`);
+      assert.equal(failedWorkflowTasks, 0, taskId);
+      const [build = 'none'] = builds;
+      byBuild.set(build, (byBuild.get(build) ?? 0) + 1);
+    }
+    assert.deepEqual([...byBuild.keys()].toSorted(), [FIRST_BUILD_ID, NEXT_BUILD_ID]);
+    t.diagnostic(`tasks by release: ${JSON.stringify(Object.fromEntries(byBuild))}`);
+  });
 
   it('has lost nothing, and bought nothing twice, after all of them', async (t) => {
     const { account } = installation;
