@@ -9,6 +9,8 @@ export interface Fault {
   readonly begin: (installation: Installation) => Promise<(() => Promise<void>) | undefined>;
   /** Whether new tasks succeed while it lasts. */
   readonly isSurvived?: boolean;
+  /** Whether it is one of distance. */
+  readonly needsRouter?: boolean;
 }
 
 /** Packets between two hosts are lost. */
@@ -27,6 +29,7 @@ export function between(one: HostName, other: HostName, loss: Loss): Fault {
 export function far(one: HostName, other: HostName): Fault {
   return {
     isSurvived: true,
+    needsRouter: true,
     async begin({ network, host }) {
       const heal = await network.separate(host(one), host(other));
       return async () => {
@@ -47,17 +50,24 @@ export function frozen(name: HostName): Fault {
 }
 
 /** A host is gone, with all it was working on, and nothing closes its connections; later it starts again. */
-export function lost(name: HostName): Fault {
+export function lost(...names: readonly HostName[]): Fault {
   return {
     async begin({ network, host, part }) {
-      await network.unplug(host(name));
-      await part(name).kill();
+      for (const name of names) {
+        await network.unplug(host(name));
+        await part(name).kill();
+      }
       return async () => {
-        await network.plug(host(name));
-        await part(name).start();
+        for (const name of names) await network.plug(host(name));
+        await Promise.all(names.map((name) => part(name).start()));
       };
     },
   };
+}
+
+/** The same, and new tasks succeed while it lasts. */
+export function survived(fault: Fault): Fault {
+  return { ...fault, isSurvived: true };
 }
 
 /** Hosts are stopped in an orderly way and started, one after the other. */

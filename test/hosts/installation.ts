@@ -1,12 +1,14 @@
 /**
- * An installation on several hosts: a proxy, two apis, two workers that generate, one that archives and calls back,
- * Temporal, a PgBouncer, a PostgreSQL with a synchronous standby behind one address, and an S3 server. Providers,
- * receivers and clients are outside.
+ * An installation on several hosts: a proxy, two apis, two workers that generate, one that archives and calls back, the
+ * four services of Temporal and their PostgreSQL, a PgBouncer, a PostgreSQL with a synchronous standby behind one
+ * address, and an S3 server. Providers, receivers and clients are outside.
  */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
@@ -14,6 +16,7 @@ import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import { createWorldAccount } from '../chaos/world/accounts.ts';
 import { Part } from '../chaos/world/part.ts';
 import { WorkerVersions } from '../deploy/released-worker.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { hasStandby, promote } from '../support/standby.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
@@ -22,17 +25,23 @@ import type { TestNamespace } from '../support/test-namespace.ts';
 import { HostsClient } from './client.ts';
 import type { Host, Network } from './network.ts';
 import { providePooler } from './pooler.ts';
-import { createPair, postgresService, postgresUrl } from './postgres.ts';
+import { createAlone, createPair, postgresService, postgresUrl } from './postgres.ts';
 import { provideProxy } from './proxy.ts';
 import { API_PORT, FIRST_BUILD_ID, firstRelease, roleEnvironment, roleLaunch, roleNames } from './roles.ts';
 import type { Release, RoleName } from './roles.ts';
 import { provideS3 } from './s3.ts';
 import type { Service } from './service.ts';
-import { provideTemporal } from './temporal.ts';
+import { deleteHistory, restoreHistory, saveHistory } from './temporal-history.ts';
+import { TEMPORAL_HOSTS, provideTemporal } from './temporal.ts';
+
+const run = promisify(execFile);
 
 const BALANCE_MICRO_USD = 1_000_000_000n;
 
-const BACKENDS = ['postgres-1', 'postgres-2', 'pooler', 'temporal', 's3', 'proxy'] as const;
+/** Each of Temporal's services opens up to 30. */
+const TEMPORAL_CONNECTIONS = 200;
+
+const BACKENDS = ['postgres-1', 'postgres-2', 'pooler', 'temporal-postgres', ...TEMPORAL_HOSTS, 's3', 'proxy'] as const;
 export type HostName = RoleName | (typeof BACKENDS)[number];
 
 export interface Installation {
@@ -49,6 +58,12 @@ export interface Installation {
   install(name: RoleName, release: Release): Promise<Part>;
   /** Takes the first PostgreSQL away without warning, and promotes the other one. */
   failOver(): Promise<void>;
+  /** Copies Temporal's databases as they are now. */
+  saveHistory(): Promise<void>;
+  /** Stops Temporal, and starts it with the copy, or with nothing. */
+  replaceHistory(by: 'copy' | 'nothing'): Promise<void>;
+  /** What an operator runs after an upgrade or a loss. */
+  migrate(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,18 +99,31 @@ export async function startInstallation(network: Network, outside: Outside): Pro
   const place = { directory: at('postgres-1'), password, range: network.range };
   const [primary, standby] = await createPair(place, at('postgres-2'), address('postgres-1'));
   const databaseServer = postgresUrl(network.floating, password);
-  const temporal = await provideTemporal(address('temporal'), at('temporal.sqlite'));
+  const temporalPlace = { ...place, directory: at('temporal-postgres') };
+  const temporalPostgres = await createAlone(temporalPlace, TEMPORAL_CONNECTIONS);
+  const temporalServer = postgresUrl(address('temporal-postgres'), password);
+  const temporal = await provideTemporal(
+    address('temporal-frontend'),
+    { address: address('temporal-postgres'), password },
+    directory,
+  );
   const s3 = await provideS3(address('s3'), at('s3'));
   const pooler = await providePooler(databaseServer, address('pooler'), at('pooler'));
   await network.float(host('postgres-1'));
   const backends: readonly Part[] = [
     add('postgres-1', postgresService(primary, address('postgres-1'))),
     add('postgres-2', postgresService(standby, address('postgres-2'))),
-    add('temporal', temporal),
+    add('temporal-postgres', postgresService(temporalPostgres, address('temporal-postgres'))),
     add('s3', s3),
     add('pooler', pooler),
   ];
   await Promise.all(backends.map((backend) => backend.start()));
+  const startTemporal = async (): Promise<void> => {
+    await temporal.setUp();
+    await Promise.all(TEMPORAL_HOSTS.map((name) => part(name).start()));
+  };
+  for (const name of TEMPORAL_HOSTS) add(name, temporal.service(name, address(name)));
+  await startTemporal();
 
   await waitFor('the standby receives the log', () => hasStandby(databaseServer, 'sync'));
   const testDatabase = await createTestDatabase(undefined, databaseServer);
@@ -149,6 +177,17 @@ export async function startInstallation(network: Network, outside: Outside): Pro
       await part('postgres-1').kill();
       await promote(postgresUrl(address('postgres-2'), password));
       await network.float(host('postgres-2'));
+    },
+    saveHistory: () => saveHistory(temporalServer),
+    async replaceHistory(by) {
+      for (const name of TEMPORAL_HOSTS) await part(name).kill();
+      await (by === 'copy' ? restoreHistory(temporalServer) : deleteHistory(temporalServer));
+      await startTemporal();
+    },
+    async migrate() {
+      const ofRole = { address: address('api-1'), proxyAddress: address('proxy'), scratchDirectory: at('scratch') };
+      const environment = roleEnvironment('api-1', ofRole, shared);
+      await run(process.execPath, [...builtProgram(), 'migrate'], { env: environment });
     },
     async close() {
       await namespace.close().catch(() => undefined);
