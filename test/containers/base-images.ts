@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { packageFile } from '../../src/config/package-root.ts';
+import { CADDY } from '../deploy/caddy-program.ts';
 import { composeImage } from '../deploy/compose-file.ts';
 import { obtainGoPrograms } from '../deploy/go-programs.ts';
 import { obtainTemporalPrograms } from '../deploy/temporal-programs.ts';
@@ -21,7 +22,6 @@ const DEBIAN = { release: 'bookworm', mirror: 'http://deb.debian.org/debian' };
 const DEBIAN_PACKAGES = ['ca-certificates', 'netcat-openbsd', 'postgresql-client'];
 const NODE_VERSION = '24.21.0';
 const NPM_VERSION = '11.21.2';
-const CADDY_VERSION = '2.11.9';
 
 interface BaseImage {
   /** The variable of docker-compose.yml. */
@@ -97,11 +97,6 @@ async function describeImages(): Promise<readonly BaseImage[]> {
     directory: `temporal-ui-${uiVersion}`,
     version: `v${uiVersion}`,
     packages: { 'ui-server': 'github.com/temporalio/ui-server/v2/cmd/server' },
-  };
-  const caddyPrograms = {
-    directory: `caddy-${CADDY_VERSION}`,
-    version: `v${CADDY_VERSION}`,
-    packages: { caddy: 'github.com/caddyserver/caddy/v2/cmd/caddy' },
   };
   return [
     {
@@ -201,7 +196,7 @@ ENV XDG_CONFIG_HOME=/config XDG_DATA_HOME=/data
 WORKDIR /srv
 CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]
 `,
-      prepare: async (directory) => copyPrograms(await obtainGoPrograms(caddyPrograms), ['caddy'], directory),
+      prepare: async (directory) => copyPrograms(await obtainGoPrograms(CADDY), ['caddy'], directory),
     },
   ];
 }

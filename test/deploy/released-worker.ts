@@ -43,10 +43,15 @@ export async function installOtherRelease(directory: string): Promise<OtherRelea
 
 /** The versions of an installation's workers, as an operator changes them. */
 export class WorkerVersions {
-  readonly #darkroom: Darkroom;
+  readonly #options: readonly string[];
 
-  constructor(darkroom: Darkroom) {
-    this.#darkroom = darkroom;
+  /** @param address of Temporal; default: that of the run. */
+  constructor(
+    { installationId, namespace }: Pick<Darkroom, 'installationId' | 'namespace'>,
+    address = temporalAddress(),
+  ) {
+    const deployment = deploymentNameOf(installationId);
+    this.#options = ['--deployment-name', deployment, '--address', address, '--namespace', namespace];
   }
 
   /** Makes a release the one on which tasks begin, as soon as Temporal knows its workers. */
@@ -59,16 +64,27 @@ export class WorkerVersions {
     await this.#change('set-ramping-version', '--build-id', buildId, '--percentage', String(percentage));
   }
 
+  /** Waits until no task of a release is open: its workers may be stopped. */
+  async waitForDrained(buildId: string): Promise<void> {
+    let found = '';
+    await waitFor(
+      () => `${buildId} is drained: ${found}`,
+      async () => {
+        const described = await this.#run('describe-version', '--build-id', buildId, '--output', 'json');
+        found = described.replaceAll(/\s+/g, ' ');
+        return /"drainageStatus": ?"drained"/.test(found);
+      },
+      1_000,
+    );
+  }
+
   async #change(command: string, ...options: readonly string[]): Promise<void> {
     let problem = '';
     await waitFor(
       () => `${command} ${options.join(' ')}: ${problem}`,
       async () => {
-        const name = deploymentNameOf(this.#darkroom.installationId);
-        const where = ['--address', temporalAddress(), '--namespace', this.#darkroom.namespace];
-        const args = ['worker', 'deployment', command, '--deployment-name', name, ...options, '--yes', ...where];
         try {
-          await run(process.env['DARKROOM_TEST_TEMPORAL_CLI'] ?? 'temporal', args);
+          await this.#run(command, ...options, '--yes');
           return true;
         } catch (error) {
           problem = String(error);
@@ -77,6 +93,11 @@ export class WorkerVersions {
       },
       1_000,
     );
+  }
+
+  async #run(command: string, ...options: readonly string[]): Promise<string> {
+    const args = ['worker', 'deployment', command, ...options, ...this.#options];
+    return (await run(process.env['DARKROOM_TEST_TEMPORAL_CLI'] ?? 'temporal', args)).stdout;
   }
 }
 

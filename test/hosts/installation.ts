@@ -1,61 +1,69 @@
 /**
- * An installation on several hosts: two apis, two workers that generate, one that archives and calls back, Temporal, a
- * PostgreSQL with a synchronous standby behind one address, and an S3 server. Providers, receivers and clients are
- * outside.
+ * An installation on several hosts: a proxy, two apis, two workers that generate, one that archives and calls back, the
+ * four services of Temporal and their PostgreSQL, a PgBouncer, a PostgreSQL with a synchronous standby behind one
+ * address, and an S3 server. Providers, receivers and clients are outside.
  */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFile, chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
-import { clusterLaunch, createCluster } from '../../src/standalone/postgres.ts';
-import type { Cluster } from '../../src/standalone/postgres.ts';
-import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
-import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { createWorldAccount } from '../chaos/world/accounts.ts';
 import { Part } from '../chaos/world/part.ts';
-import { ApiClient } from '../support/api-client.ts';
+import { WorkerVersions } from '../deploy/released-worker.ts';
 import { builtProgram } from '../support/built-program.ts';
-import { hasStandby, prepareStandby, promote, queryOnce } from '../support/standby.ts';
+import { hasStandby, promote } from '../support/standby.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
-import { obtainExecutable } from '../support/versitygw.ts';
+import { HostsClient } from './client.ts';
 import type { Host, Network } from './network.ts';
+import { providePooler } from './pooler.ts';
+import { createAlone, createPair, postgresService, postgresUrl } from './postgres.ts';
+import { provideProxy } from './proxy.ts';
+import { API_PORT, FIRST_BUILD_ID, firstRelease, roleEnvironment, roleLaunch, roleNames } from './roles.ts';
+import type { Release, RoleName } from './roles.ts';
+import { provideS3 } from './s3.ts';
+import type { Service } from './service.ts';
+import { deleteHistory, restoreHistory, saveHistory } from './temporal-history.ts';
+import { TEMPORAL_HOSTS, provideTemporal } from './temporal.ts';
 
-const PORT = { postgres: 5432, temporal: 7233, s3: 9000, api: 8080 } as const;
-/** What a proxy that ends TLS would serve; clients here reach the apis as that proxy does. */
-const PUBLIC_URL = 'https://darkroom.test';
-const BUCKET = 'hosts';
+const run = promisify(execFile);
+
 const BALANCE_MICRO_USD = 1_000_000_000n;
 
-/** What each worker serves. */
-const ROLES = {
-  'api-1': undefined,
-  'api-2': undefined,
-  'generation-1': 'media,generation,waiting',
-  'generation-2': 'media,generation,waiting',
-  'archive-1': 'media,archiving,maintenance,callbacks',
-} as const;
-export type RoleName = keyof typeof ROLES;
-export type HostName = RoleName | 'temporal' | 's3' | 'postgres-1' | 'postgres-2';
+/** Each of Temporal's services opens up to 30. */
+const TEMPORAL_CONNECTIONS = 200;
+
+const BACKENDS = ['postgres-1', 'postgres-2', 'pooler', 'temporal-postgres', ...TEMPORAL_HOSTS, 's3', 'proxy'] as const;
+export type HostName = RoleName | (typeof BACKENDS)[number];
 
 export interface Installation {
   readonly network: Network;
   readonly testDatabase: TestDatabase;
   readonly namespace: TestNamespace;
-  readonly account: { readonly id: string; readonly client: ApiClient };
+  readonly account: { readonly id: string; readonly client: HostsClient };
   host(name: HostName): Host;
-  /** The process of a host. */
+  /** The process of a host; of the release that was installed last. */
   part(name: HostName): Part;
-  /** Ends the first PostgreSQL without warning, and promotes the other one. */
+  /** The versions of its workers. */
+  readonly versions: WorkerVersions;
+  /** Puts a release of a role on its host, which `part` then starts. @returns the process of the former release. */
+  install(name: RoleName, release: Release): Promise<Part>;
+  /** Takes the first PostgreSQL away without warning, and promotes the other one. */
   failOver(): Promise<void>;
+  /** Copies Temporal's databases as they are now. */
+  saveHistory(): Promise<void>;
+  /** Stops Temporal, and starts it with the copy, or with nothing. */
+  replaceHistory(by: 'copy' | 'nothing'): Promise<void>;
+  /** What an operator runs after an upgrade or a loss. */
+  migrate(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -73,110 +81,118 @@ export async function startInstallation(network: Network, outside: Outside): Pro
   const at = (name: string): string => path.join(directory, name);
   const hosts = new Map<HostName, Host>();
   const parts = new Map<HostName, Part>();
-  const names: readonly HostName[] = ['postgres-1', 'postgres-2', 'temporal', 's3', ...namesOf(ROLES)];
+  const allParts: Part[] = [];
+  const names: readonly HostName[] = [...BACKENDS, ...roleNames()];
   for (const name of names) hosts.set(name, await network.addHost(name));
   const host = (name: HostName): Host => of(hosts, name);
   const part = (name: HostName): Part => of(parts, name);
-  const add = (name: HostName, launch: () => Launch | Promise<Launch>, ready: (signal: AbortSignal) => Promise<void>) =>
-    parts.set(
-      name,
-      new Part({
-        name,
-        launch: async () => host(name).launch(await launch()),
-        ready,
-        stopSignal: name.startsWith('postgres') ? 'SIGINT' : 'SIGTERM',
-        logFile: at(`${name}.log`),
-      }),
-    );
+  const address = (name: HostName): string => host(name).address;
+  const add = (name: HostName, { launch, ready, stopSignal = 'SIGTERM' }: Service): Part => {
+    const onHost = async () => host(name).launch(await launch());
+    const added = new Part({ name, launch: onHost, ready, stopSignal, logFile: at(`${name}.log`) });
+    parts.set(name, added);
+    allParts.push(added);
+    return added;
+  };
 
   const password = randomBytes(12).toString('hex');
-  const clusters = await createClusters(network, at, password, host('postgres-1').address);
-  for (const [name, cluster] of clusters) {
-    const urlOfHost = `postgres://darkroom:${password}@${host(name).address}:${PORT.postgres}/postgres`;
-    add(
-      name,
-      () => postgresLaunch(cluster),
-      (signal) => waitForPostgres(urlOfHost, signal),
-    );
-  }
-  const cliPath = await obtainTemporalCli({
-    cliPath: process.env['TEMPORAL_CLI_PATH'],
-    environment: process.env,
-    report: () => {},
-  });
-  const temporalAddress = `${host('temporal').address}:${PORT.temporal}`;
-  add(
-    'temporal',
-    () => temporalLaunch(cliPath, at('temporal.sqlite')),
-    (signal) => waitForTemporal(temporalAddress, signal),
+  const place = { directory: at('postgres-1'), password, range: network.range };
+  const [primary, standby] = await createPair(place, at('postgres-2'), address('postgres-1'));
+  const databaseServer = postgresUrl(network.floating, password);
+  const temporalPlace = { ...place, directory: at('temporal-postgres') };
+  const temporalPostgres = await createAlone(temporalPlace, TEMPORAL_CONNECTIONS);
+  const temporalServer = postgresUrl(address('temporal-postgres'), password);
+  const temporal = await provideTemporal(
+    address('temporal-frontend'),
+    { address: address('temporal-postgres'), password },
+    directory,
   );
-  const s3 = await provideS3(host('s3').address, at('s3'));
-  add('s3', () => s3.launch, s3.ready);
+  const s3 = await provideS3(address('s3'), at('s3'));
+  const pooler = await providePooler(databaseServer, address('pooler'), at('pooler'));
   await network.float(host('postgres-1'));
-  await Promise.all([...parts.values()].map((each) => each.start()));
+  const backends: readonly Part[] = [
+    add('postgres-1', postgresService(primary, address('postgres-1'))),
+    add('postgres-2', postgresService(standby, address('postgres-2'))),
+    add('temporal-postgres', postgresService(temporalPostgres, address('temporal-postgres'))),
+    add('s3', s3),
+    add('pooler', pooler),
+  ];
+  await Promise.all(backends.map((backend) => backend.start()));
+  const startTemporal = async (): Promise<void> => {
+    await temporal.setUp();
+    await Promise.all(TEMPORAL_HOSTS.map((name) => part(name).start()));
+  };
+  for (const name of TEMPORAL_HOSTS) add(name, temporal.service(name, address(name)));
+  await startTemporal();
 
-  const databaseServer = `postgres://darkroom:${password}@${network.floating}:${PORT.postgres}/postgres`;
   await waitFor('the standby receives the log', () => hasStandby(databaseServer, 'sync'));
   const testDatabase = await createTestDatabase(undefined, databaseServer);
-  const namespace = await createTestNamespace(temporalAddress);
-  await ensureSchedules(namespace.client, await readInstallationId(testDatabase.database));
+  const namespace = await createTestNamespace(temporal.address);
+  const installationId = await readInstallationId(testDatabase.database);
+  await ensureSchedules(namespace.client, installationId);
+  const versions = new WorkerVersions({ installationId, namespace: namespace.name }, temporal.address);
 
-  const secrets = { URL_SIGNING_KEY: randomBytes(24).toString('hex'), ENCRYPTION_KEY: randomBytes(24).toString('hex') };
-  const apiUrls = (['api-1', 'api-2'] as const).map((name) => `http://${host(name).address}:${PORT.api}`);
-  for (const name of namesOf(ROLES)) {
-    const queues = ROLES[name];
-    const environment = {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      ...secrets,
-      ...s3.environment,
-      DATABASE_URL: testDatabase.url,
-      TEMPORAL_ADDRESS: temporalAddress,
-      TEMPORAL_NAMESPACE: namespace.name,
-      MODELS_DIR: outside.modelsDir,
-      SCRATCH_DIR: at(`scratch-${name}`),
-      UPSTREAM_TEST_KEY: 'test-key',
-      EGRESS_ALLOW: outside.egressAllow,
-      CALLBACK_OFFSETS_SECONDS: '0,1,2,4,8,16',
-      SHUTDOWN_GRACE_SECONDS: '5',
-      UPSTREAM_GRACE_SECONDS: '30',
-      ENGINE_THREADS: '1',
-      ...(queues === undefined
-        ? { HOST: host(name).address, PORT: String(PORT.api), PUBLIC_URL, TRUSTED_PROXIES: network.outside }
-        : { WORKER_QUEUES: queues }),
-    };
-    await mkdir(environment.SCRATCH_DIR);
-    add(
-      name,
-      () => ({
-        command: process.execPath,
-        args: [...builtProgram(), queues === undefined ? 'api' : 'worker'],
-        environment,
-        hasChannel: true,
-      }),
-      // A process with a channel reports itself that it is ready.
-      () => new Promise(() => undefined),
-    );
-  }
-  await Promise.all(namesOf(ROLES).map((name) => part(name).start()));
+  const shared = {
+    URL_SIGNING_KEY: randomBytes(24).toString('hex'),
+    ENCRYPTION_KEY: randomBytes(24).toString('hex'),
+    ...s3.environment,
+    ...pooler.environment(testDatabase.url),
+    TEMPORAL_ADDRESS: temporal.address,
+    TEMPORAL_NAMESPACE: namespace.name,
+    MODELS_DIR: outside.modelsDir,
+    EGRESS_ALLOW: outside.egressAllow,
+  };
+  const addRole = async (name: RoleName, release: Release): Promise<void> => {
+    // Processes of two releases on one host do not share it.
+    const scratchDirectory = at(`scratch-${name}-${release.buildId}`);
+    const ofRole = { address: address(name), proxyAddress: address('proxy'), scratchDirectory };
+    const launch = (): Launch => roleLaunch(name, release, roleEnvironment(name, ofRole, shared));
+    await mkdir(scratchDirectory, { recursive: true });
+    // A process with a channel reports itself that it is ready.
+    add(name, { launch, ready: () => new Promise(() => undefined) });
+  };
+  for (const name of roleNames()) await addRole(name, firstRelease());
+  await Promise.all(roleNames().map((name) => part(name).start()));
+  await versions.promote(FIRST_BUILD_ID);
+  const apis = (['api-1', 'api-2'] as const).map((name) => `${address(name)}:${API_PORT}`);
+  const proxy = await provideProxy(address('proxy'), apis, network.outside, at('proxy'));
+  await add('proxy', proxy).start();
   const { id, key } = await createWorldAccount(testDatabase.database, 'hosts', BALANCE_MICRO_USD, { runningCap: 60 });
 
   return {
     network,
     testDatabase,
     namespace,
-    account: { id, client: new ApiClient(apiUrls, key, { 'X-Forwarded-Proto': 'https' }) },
+    account: { id, client: new HostsClient(proxy.url, key) },
     host,
     part,
+    versions,
+    async install(name, release) {
+      const former = part(name);
+      await addRole(name, release);
+      return former;
+    },
     async failOver() {
+      await network.unplug(host('postgres-1'));
       await part('postgres-1').kill();
-      await promote(`postgres://darkroom:${password}@${host('postgres-2').address}:${PORT.postgres}/postgres`);
+      await promote(postgresUrl(address('postgres-2'), password));
       await network.float(host('postgres-2'));
+    },
+    saveHistory: () => saveHistory(temporalServer),
+    async replaceHistory(by) {
+      for (const name of TEMPORAL_HOSTS) await part(name).kill();
+      await (by === 'copy' ? restoreHistory(temporalServer) : deleteHistory(temporalServer));
+      await startTemporal();
+    },
+    async migrate() {
+      const ofRole = { address: address('api-1'), proxyAddress: address('proxy'), scratchDirectory: at('scratch') };
+      const environment = roleEnvironment('api-1', ofRole, shared);
+      await run(process.execPath, [...builtProgram(), 'migrate'], { env: environment });
     },
     async close() {
       await namespace.close().catch(() => undefined);
       await testDatabase.database.close().catch(() => undefined);
-      for (const name of names.toReversed()) await parts.get(name)?.kill();
+      for (const each of allParts.toReversed()) await each.kill();
       await network.close();
       await rm(directory, { recursive: true, force: true });
     },
@@ -187,84 +203,4 @@ function of<Name, Value>(map: ReadonlyMap<Name, Value>, name: Name): Value {
   const found = map.get(name);
   if (found === undefined) throw new Error(`there is no ${String(name)}`);
   return found;
-}
-
-function namesOf<Name extends string>(record: Readonly<Record<Name, unknown>>): readonly Name[] {
-  // The keys of an object literal are those of its type.
-  return Object.keys(record) as Name[];
-}
-
-/** A primary, whose commits wait for its standby, and the standby. */
-async function createClusters(
-  { range }: Network,
-  at: (name: string) => string,
-  password: string,
-  primaryAddress: string,
-): Promise<readonly (readonly ['postgres-1' | 'postgres-2', Cluster])[]> {
-  const primary: Cluster = { directory: at('postgres-1'), port: PORT.postgres, password, isDurable: true };
-  const standby: Cluster = { ...primary, directory: at('postgres-2') };
-  await createCluster(primary.directory, password);
-  const rules = ['all', 'replication'].map((database) => `host ${database} all ${range} scram-sha-256\n`);
-  await appendFile(path.join(primary.directory, 'pg_hba.conf'), rules.join(''));
-  await prepareStandby(primary, standby, { host: primaryAddress, port: PORT.postgres }, true);
-  return [
-    ['postgres-1', primary],
-    ['postgres-2', standby],
-  ];
-}
-
-/** On every address of its host, so that one can be added later. */
-async function postgresLaunch(cluster: Cluster): Promise<Launch> {
-  const launch = await clusterLaunch(cluster);
-  return {
-    ...launch,
-    args: launch.args.map((arg) => (arg.startsWith('listen_addresses=') ? 'listen_addresses=0.0.0.0' : arg)),
-  };
-}
-
-/** On every address of its host: its parts reach each other by the loopback. */
-function temporalLaunch(cliPath: string, databaseFile: string): Launch {
-  const launch = temporalServerLaunch(
-    { cliPath, port: PORT.temporal, databaseFile, searchAttributes: SEARCH_ATTRIBUTES },
-    process.env,
-  );
-  return { ...launch, args: launch.args.map((arg) => (arg === '127.0.0.1' ? '0.0.0.0' : arg)) };
-}
-
-interface S3Service {
-  readonly launch: Launch;
-  readonly ready: (signal: AbortSignal) => Promise<void>;
-  /** Of the processes that use it. */
-  readonly environment: Readonly<Record<string, string>>;
-}
-
-async function provideS3(address: string, directory: string): Promise<S3Service> {
-  await mkdir(path.join(directory, BUCKET), { recursive: true });
-  const [id, secret] = ['hosts', randomBytes(20).toString('hex')];
-  const endpoint = `http://${address}:${PORT.s3}`;
-  return {
-    launch: {
-      command: await obtainExecutable(),
-      args: ['--port', `${address}:${PORT.s3}`, '--quiet', '--health', '/health', 'posix', directory],
-      environment: { PATH: process.env['PATH'], ROOT_ACCESS_KEY_ID: id, ROOT_SECRET_ACCESS_KEY: secret },
-    },
-    async ready(signal) {
-      for (;;) {
-        const answer = await fetch(`${endpoint}/health`, { signal }).catch(() => undefined);
-        await answer?.arrayBuffer();
-        if (answer?.ok === true) return;
-        await sleep(50, undefined, { signal });
-      }
-    },
-    environment: {
-      STORE_URL: `s3://${BUCKET}/objects`,
-      S3_ENDPOINT: endpoint,
-      S3_ACCESS_KEY_ID: id,
-      S3_SECRET_ACCESS_KEY: secret,
-    },
-  };
-}
-
-async function waitForPostgres(url: string, signal: AbortSignal): Promise<void> {
-  while (!(await queryOnce(url, 'SELECT 1').then(Boolean, () => false))) await sleep(50, undefined, { signal });
 }

@@ -6,6 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Launch } from '../../src/standalone/launch.ts';
+import { Router } from './router.ts';
 
 const run = promisify(execFile);
 
@@ -30,6 +31,7 @@ export class Network {
   readonly #prefix = `10.${randomInt(128, 255)}.${randomInt(0, 255)}`;
   readonly #id = randomInt(0, 0x10_00).toString(16);
   readonly #hosts: Host[] = [];
+  #router: Router | undefined;
 
   static async open(): Promise<Network> {
     const network = new Network();
@@ -87,7 +89,7 @@ export class Network {
     const host = new Host(name, `dr${this.#id}-${name}`, `${this.#prefix}.${number}`);
     this.#hosts.push(host);
     await run('ip', ['netns', 'add', host.namespace]);
-    const port = `host${number}`;
+    const port = this.#portOf(host);
     await this.#onSwitch('ip', 'link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', host.namespace);
     await this.#onSwitch('ip', 'link', 'set', port, 'master', BRIDGE, 'up');
     await host.run('ip', 'addr', 'add', `${host.address}/24`, 'dev', 'eth0');
@@ -126,7 +128,32 @@ export class Network {
     };
   }
 
+  /** Makes the way between two hosts a long one. @returns ends it, and returns how many packets took that way. */
+  async separate(one: Host, other: Host): Promise<() => Promise<number>> {
+    this.#router ??= await Router.start(await this.addHost('router'));
+    return this.#router.separate(one, await this.#addressesOf(one), other, await this.#addressesOf(other));
+  }
+
+  async #addressesOf(host: Host): Promise<readonly string[]> {
+    return (await host.has(this.floating)) ? [host.address, this.floating] : [host.address];
+  }
+
+  /** Takes a host off the network, as if its cable were pulled: nothing says goodbye to its peers. */
+  async unplug(host: Host): Promise<void> {
+    await this.#onSwitch('ip', 'link', 'set', this.#portOf(host), 'nomaster');
+  }
+
+  async plug(host: Host): Promise<void> {
+    await this.#onSwitch('ip', 'link', 'set', this.#portOf(host), 'master', BRIDGE, 'up');
+  }
+
+  /** Of the bridge. */
+  #portOf(host: Host): string {
+    return `host${host.address.split('.').at(-1)}`;
+  }
+
   async close(): Promise<void> {
+    await this.#router?.stop();
     for (const { namespace } of this.#hosts) await run('ip', ['netns', 'del', namespace]);
     await run('ip', ['netns', 'del', this.#switch]);
   }

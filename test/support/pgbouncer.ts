@@ -33,27 +33,50 @@ export interface PgBouncer {
   stop(): Promise<void>;
 }
 
-/** @param server the URL of PostgreSQL. @param settings in addition to, or instead of, ours. */
-export async function startPgBouncer(
-  server: string,
-  settings: Readonly<Record<string, string | number>> = {},
-): Promise<PgBouncer> {
+export interface PgBouncerOptions {
+  /** The URL of PostgreSQL. */
+  readonly server: string;
+  /** Where its files are written; the user of PostgreSQL needs access to it. */
+  readonly directory: string;
+  readonly address: string;
+  readonly port: number;
+  /** In addition to, or instead of, ours. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+}
+
+/** Writes its files. @returns how it is launched. */
+export async function preparePgBouncer({
+  server,
+  directory,
+  address,
+  port,
+  settings = {},
+}: PgBouncerOptions): Promise<Launch> {
   const program = await obtainPgBouncer();
-  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-pgbouncer-'));
-  // Under root, PgBouncer runs as another user, who needs access to the directory.
-  await chmod(directory, 0o711);
-  const port = await reservePort();
   const user = await findServerUser(program, directory);
   const target = new URL(server);
-  const files = { 'pgbouncer.ini': configurationOf(target, port, directory, await versionOf(program), settings) };
+  const own = { listen_addr: address, listen_port: port, ...settings };
+  const files = { 'pgbouncer.ini': configurationOf(target, directory, await versionOf(program), own) };
   const secrets = { 'users.txt': `"${target.username}" "${decodeURIComponent(target.password)}"\n` };
   for (const [name, text] of Object.entries({ ...files, ...secrets })) {
     const file = path.join(directory, name);
     await writeFile(file, text, { mode: 0o600 });
     if (user.owner !== undefined) await chown(file, user.owner.uid, user.owner.gid);
   }
-  const launch = launchAs(user, program, [path.join(directory, 'pgbouncer.ini')]);
-  const pooler = new RunningPgBouncer(launch, target, port, directory);
+  return launchAs(user, program, [path.join(directory, 'pgbouncer.ini')]);
+}
+
+/** @param server the URL of PostgreSQL. @param settings in addition to, or instead of, ours. */
+export async function startPgBouncer(
+  server: string,
+  settings: Readonly<Record<string, string | number>> = {},
+): Promise<PgBouncer> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-pgbouncer-'));
+  // Under root, PgBouncer runs as another user, who needs access to the directory.
+  await chmod(directory, 0o711);
+  const port = await reservePort();
+  const launch = await preparePgBouncer({ server, directory, address: '127.0.0.1', port, settings });
+  const pooler = new RunningPgBouncer(launch, new URL(server), port, directory);
   try {
     await pooler.start();
     return pooler;
@@ -65,14 +88,11 @@ export async function startPgBouncer(
 
 function configurationOf(
   { hostname, port, username }: URL,
-  ownPort: number,
   directory: string,
   version: number,
   settings: Readonly<Record<string, string | number>>,
 ): string {
   const all = {
-    listen_addr: '127.0.0.1',
-    listen_port: ownPort,
     unix_socket_dir: '',
     auth_type: 'scram-sha-256',
     auth_file: path.join(directory, 'users.txt'),
