@@ -442,6 +442,15 @@ CREATE TABLE pruning_progress (
   CONSTRAINT pruning_progress_is_only_check CHECK (is_only)
 );
 
+CREATE TABLE queue_backlogs (
+  is_only boolean DEFAULT true NOT NULL,
+  asked_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  answered_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  backlogs jsonb,
+  CONSTRAINT queue_backlogs_pkey PRIMARY KEY (is_only),
+  CONSTRAINT queue_backlogs_is_only_check CHECK (is_only)
+);
+
 CREATE UNLOGGED TABLE rate_buckets (
   id text NOT NULL,
   tokens double precision NOT NULL,
