@@ -14,6 +14,7 @@ import type { LedgerViolation } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { pruneNow } from '../tasks/old-tasks.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import * as brokenLedger from './broken-ledger.ts';
@@ -27,6 +28,7 @@ const COVERED = 'every capture and release has a hold that covers it';
 const NOT_NEGATIVE = 'no amount but an adjustment is negative';
 const ONE_HOLD = 'one hold per task';
 const ONE_SETTLEMENT = 'one settlement per task, of what was held';
+const GONE = 'a pruned task is gone';
 const SLOTS = 'running slots are those of open tasks';
 const TOTAL = 'every task is counted once';
 const CAPS = 'spend caps count what was held and not released';
@@ -41,6 +43,7 @@ let capId: string;
 let open: TaskId;
 let succeeded: TaskId;
 let failed: TaskId;
+let pruned: TaskId;
 
 before(async () => {
   room = await openTaskRoom();
@@ -68,6 +71,10 @@ before(async () => {
   ];
   const verdict = { status: 'success', outputs, capturedMicroUsd: PRICE / 2n } as const;
   await settleTask(room.database, succeeded, verdict, { retentionDays: 7 });
+  pruned = await create(capped);
+  const ofPruned = { ...verdict, outputs: [{ ...output, objectKey: 'outputs/3', sizeBytes: 7 }] };
+  await settleTask(room.database, pruned, ofPruned, { retentionDays: 7 });
+  await pruneNow(room, pruned);
   await settleTask(room.database, failed, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
   await recordAdjustment(room.database, { accountId, amountMicroUsd: -5n });
   await meterStorage(room.database, { now: Date.now() + 3 * DAY_MS, priceMicroUsdPerGbMonth: 50_000n });
@@ -159,6 +166,22 @@ describe('verification of the ledger', () => {
     const change = `UPDATE tasks SET captured_micro_usd = captured_micro_usd - 1 WHERE id = '${succeeded}'`;
 
     assert.deepEqual(await rulesBrokenBy(change), [ONE_SETTLEMENT]);
+  });
+
+  // Proves C4-23.
+  it('finds a pruned task whose entries are not those of its hold and its settlement, or that is still there', async () => {
+    for (const [change, rules] of [
+      [`DELETE FROM ledger_entries WHERE kind = 'hold' AND reference = '${pruned}'`, [ONE_HOLD]],
+      [`DELETE FROM ledger_entries WHERE kind IN ('capture', 'release') AND reference = '${pruned}'`, [ONE_SETTLEMENT]],
+      [`UPDATE pruned_tasks SET captured_micro_usd = captured_micro_usd + 1`, [ONE_SETTLEMENT]],
+      [`UPDATE pruned_tasks SET held_micro_usd = held_micro_usd + 1`, [ONE_HOLD, ONE_SETTLEMENT]],
+      [`UPDATE pruned_tasks SET spend_cap_ids = NULL`, [CAPS]],
+      [`UPDATE pruned_tasks SET task_id = '${succeeded}'`, [GONE]],
+      [`DELETE FROM pruned_tasks`, [CAPS]],
+    ] as const) {
+      const broken = await rulesBrokenBy(change);
+      for (const rule of rules) assert.ok(broken.includes(rule), `${change}: ${broken.join('; ')}`);
+    }
   });
 
   it('finds a slot that no open task occupies', async () => {
@@ -263,8 +286,8 @@ describe('verification of spend caps', () => {
       [CAPS, CAPS],
     );
     assert.deepEqual(found.map(({ detail }) => detail).toSorted(), [
-      `counted 0, entries ${PRICE + PRICE / 2n}`,
-      `counted ${PRICE + PRICE / 2n}, entries 0`,
+      `counted 0, entries ${2n * PRICE}`,
+      `counted ${2n * PRICE}, entries 0`,
     ]);
   });
 

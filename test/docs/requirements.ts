@@ -512,6 +512,11 @@ export const SECTIONS: readonly RequirementSection[] = [
       { number: 'C4-20', title: 'archive', text: 'exported and read back before anything is deleted' },
       { number: 'C4-21', title: '410 TASK_PRUNED', text: 'with the dates of the task; 404 for another account' },
       { number: 'C4-22', title: 'key of a pruned task', text: 'replay or 422, without a hold' },
+      {
+        number: 'C4-23',
+        title: 'money of a pruned task',
+        text: 'its entries stay; they are verified, and never settled again',
+      },
     ],
   },
   {

@@ -228,6 +228,7 @@ describe('a pruned task', () => {
       );
   });
 
+  // Proves C4-23.
   it('cannot be settled again: neither its workflow nor an entry of its own can move money', async () => {
     const caller = await room.newCaller();
     const taskId = await createOldTask(room, caller);
