@@ -19,8 +19,7 @@ export class HostsClient extends ApiClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
   #seen = new Map<string, number>();
-  /** Answers that do not say what is wrong. */
-  readonly unclear: string[] = [];
+  #unclear: string[] = [];
 
   constructor(url: string, key: string) {
     // A proxy that ends TLS is in front of the one that is tested.
@@ -35,6 +34,13 @@ export class HostsClient extends ApiClient {
     const seen = this.#seen;
     this.#seen = new Map();
     return seen;
+  }
+
+  /** @returns the answers since the last call that do not say what is wrong. */
+  takeUnclear(): readonly string[] {
+    const unclear = this.#unclear;
+    this.#unclear = [];
+    return unclear;
   }
 
   override async send(
@@ -88,7 +94,7 @@ export class HostsClient extends ApiClient {
     this.#count(status === 200 ? '200' : `${status} ${body.error_code}`);
     const isClear =
       status === 200 || (status === 503 && body.message !== '' && Number(headers.get('Retry-After') ?? 0) > 0);
-    if (!isClear) this.unclear.push(`${status} ${text}`);
+    if (!isClear) this.#unclear.push(`${status} ${text}`);
     return { status, headers, body };
   }
 

@@ -42,9 +42,9 @@ export function far(one: HostName, other: HostName): Fault {
 /** A host stands still, and its connections stay. */
 export function frozen(name: HostName): Fault {
   return {
-    begin({ part }) {
-      part(name).signal('SIGSTOP');
-      return Promise.resolve(() => Promise.resolve(part(name).signal('SIGCONT')));
+    async begin({ host }) {
+      await host(name).signal('SIGSTOP');
+      return () => host(name).signal('SIGCONT');
     },
   };
 }
@@ -56,6 +56,7 @@ export function lost(...names: readonly HostName[]): Fault {
       for (const name of names) {
         await network.unplug(host(name));
         await part(name).kill();
+        await host(name).signal('SIGKILL');
       }
       return async () => {
         for (const name of names) await network.plug(host(name));

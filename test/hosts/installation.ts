@@ -175,6 +175,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
     async failOver() {
       await network.unplug(host('postgres-1'));
       await part('postgres-1').kill();
+      await host('postgres-1').signal('SIGKILL');
       await promote(postgresUrl(address('postgres-2'), password));
       await network.float(host('postgres-2'));
     },

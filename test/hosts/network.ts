@@ -5,6 +5,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { promisify } from 'node:util';
+import { errorCodeOf } from '../../src/domain/error-code.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 import { Router } from './router.ts';
 
@@ -186,6 +187,19 @@ export class Host {
       args: ['netns', 'exec', this.namespace, ...as, command, ...args],
       environment,
     };
+  }
+
+  /** Sends a signal to all that runs on it; what PostgreSQL starts is in process groups of its own. */
+  async signal(signal: NodeJS.Signals): Promise<void> {
+    const { stdout } = await run('ip', ['netns', 'pids', this.namespace]);
+    for (const pid of stdout.split('\n').filter((line) => line !== '')) {
+      try {
+        process.kill(Number(pid), signal);
+      } catch (error) {
+        // It has ended meanwhile.
+        if (errorCodeOf(error) !== 'ESRCH') throw error;
+      }
+    }
   }
 
   /** How many packets its filters have dropped since their rules were added. */
