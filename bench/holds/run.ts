@@ -3,7 +3,6 @@
  * on a durable PostgreSQL. All holds of an account update its one row, so that the hot account is the worst case; the
  * promise is that it gets at least 0.35 of what many get (docs/decisions/0008). Windows of both alternate.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,16 +11,15 @@ import { Command } from '@commander-js/extra-typings';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { newTaskId } from '../../src/domain/ids.ts';
 import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { createAcceptor } from '../../src/tasks/create/accept-queue.ts';
-import type { NewTask } from '../../src/tasks/create/accept.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { median } from '../measures.ts';
 import { createBenchAccount } from '../stage/account.ts';
 import { stopAll } from '../stage/children.ts';
 import type { Child } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
+import { newTask } from '../stage/new-task.ts';
 import { count, positiveNumber } from '../../test/support/number-options.ts';
 
 const ACCOUNTS = 1_000;
@@ -93,29 +91,4 @@ async function window(database: Database, accounts: readonly string[], seconds: 
   };
   await Promise.all(Array.from({ length: options.clients }, client));
   return (holds * 1000) / (performance.now() - began);
-}
-
-function newTask(accountId: string): NewTask {
-  return {
-    id: newTaskId(),
-    accountId,
-    keyId: 'bench',
-    idempotencyKey: undefined,
-    fingerprint: { hash: randomBytes(32), version: 1 },
-    model: 'bench/swatch',
-    route: undefined,
-    definitionHash: 'bench',
-    inputJson: '{"prompt":"grey"}',
-    metadata: undefined,
-    storage: 'temp',
-    timeoutSeconds: undefined,
-    queuedSeconds: 86_400,
-    callbackUrl: undefined,
-    holdMicroUsd: 10_000n,
-    priceFactor: undefined,
-    batchId: undefined,
-    inputObjects: [],
-    spendCapIds: [],
-    waiter: undefined,
-  };
 }
