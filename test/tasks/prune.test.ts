@@ -228,6 +228,20 @@ describe('a pruned task', () => {
       );
   });
 
+  it('is not created a second time by a release that does not know what remains of it', async () => {
+    const caller = await room.newCaller();
+    const taskId = await createOldTask(room, caller, { key: 'former' });
+    await pruning.prune();
+    const before = await room.account(caller);
+    await room.rows(`UPDATE pruned_tasks SET task_id = 'hidden' WHERE task_id = $1`, taskId);
+
+    await assert.rejects(room.creator.create(caller, body(), 'former'), /is no task, and rows of it are there/);
+
+    await room.rows(`UPDATE pruned_tasks SET task_id = $1 WHERE task_id = 'hidden'`, taskId);
+    assert.deepEqual(await room.account(caller), before);
+    assert.deepEqual(await tablesWith(taskId), []);
+  });
+
   // Proves C4-23.
   it('cannot be settled again: neither its workflow nor an entry of its own can move money', async () => {
     const caller = await room.newCaller();
