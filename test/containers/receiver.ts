@@ -116,7 +116,9 @@ export function verifyCallback({ headers, body }: LoggedCallback): void {
   // Not `verify`, which rejects what was sent more than five minutes ago: this one may have arrived long before.
   const webhook = new Webhook(key.toString('base64'));
   const sentAt = new Date(Number(headers['webhook-timestamp']) * 1000);
-  assert.equal(headers['webhook-signature'], webhook.sign(headers['webhook-id'] ?? '', sentAt, body));
+  const signature = webhook.sign(headers['webhook-id'] ?? '', sentAt, body);
+  // One for each secret of the account: it had one before it got this one.
+  assert.ok(headers['webhook-signature']?.split(' ').includes(signature), headers['webhook-signature']);
 }
 
 async function waitForLogged<T>(engine: Engine, find: (lines: readonly string[]) => T | undefined): Promise<T> {
