@@ -7,6 +7,7 @@ import { IMAGE_CHECKS } from './image-checks.ts';
 import { OPENAI_CHECKS } from './openai-checks.ts';
 import { PAGE_CHECKS } from './page-checks.ts';
 import { WEBHOOK_SECRET } from './receiver.ts';
+import type { Receiver } from './receiver.ts';
 import { RESTART_CHECKS } from './restart-checks.ts';
 import type { Stack } from './stack.ts';
 import { TASK_CHECKS } from './task-checks.ts';
@@ -19,8 +20,8 @@ export interface CheckContext {
   readonly stack: Stack;
   readonly client: ContainerClient;
   readonly login: TemporalUiLogin;
-  /** Removes the container that callbacks are sent to; replaced when it is started again. */
-  stopReceiver: () => Promise<void>;
+  /** The container that callbacks are sent to. */
+  readonly receiver: Receiver;
 }
 
 export interface Check {

@@ -45,6 +45,7 @@ const TASK_TIMEOUT_MS = 10 * 60_000;
 /** How long a service may be away while a client repeats its request. */
 const AWAY_TIMEOUT_MS = 5 * 60_000;
 const REPEAT_AFTER_MS = 500;
+const TOO_MANY_REQUESTS = 429;
 /** How long a read waits for a change of its task. */
 const WAIT_SECONDS = 20;
 
@@ -98,8 +99,8 @@ export class ContainerClient {
   }
 
   /**
-   * Creates a task without waiting for its end, as a careful client does: with an idempotency key, and again until there is an answer, while
-   * connections fail or the service says that it is unavailable.
+   * Creates a task without waiting for its end, as a careful client does: with an idempotency key, and again until
+   * there is an answer, while connections fail, the service is unavailable, or the rate limit is exceeded.
    */
   async createPatiently(body: unknown, idempotencyKey: string): Promise<ContainerTask> {
     const headers = { ...this.#authorized(0), 'idempotency-key': idempotencyKey };
@@ -211,8 +212,18 @@ export class ContainerClient {
         if (Date.now() > deadline) throw error;
         return undefined;
       });
-      if (answer !== undefined && (answer.status < 500 || Date.now() > deadline)) return answer;
-      await delay(REPEAT_AFTER_MS);
+      if (answer !== undefined && (!shouldRepeat(answer) || Date.now() > deadline)) return answer;
+      await delay(answer === undefined ? REPEAT_AFTER_MS : repeatAfterMs(answer));
     }
   }
+}
+
+function shouldRepeat({ status }: Answer): boolean {
+  return status >= 500 || status === TOO_MANY_REQUESTS;
+}
+
+/** What the service asks for, or a short while. */
+function repeatAfterMs({ headers }: Answer): number {
+  const seconds = Number(headers['retry-after']);
+  return Number.isFinite(seconds) ? seconds * 1000 : REPEAT_AFTER_MS;
 }

@@ -11,6 +11,12 @@ import type { ContainerFiles } from './stack.ts';
 const COMMIT = 'fc6e49a8388f3366b06b0786cbb901083056efa2';
 const IMAGE = `darkroom:test-${COMMIT.slice(0, 8)}`;
 
+/**
+ * What its operators had to change, as later releases did: the api, which starts first, may get the proxy's fixed
+ * address, and the engine may give another network of the project the range that contains it. Then it does not start.
+ */
+const SUBNET = /^ +- subnet: 172\.30\.87\.0\/24$/m;
+
 /** Its files name their images without variables. */
 const IMAGES: Readonly<Record<string, RegExp>> = {
   POSTGRES_IMAGE: /\bpostgres:18$/gm,
@@ -48,7 +54,8 @@ export async function obtainFormerRelease(
     await writeFile(dockerfile, text.replaceAll(/^FROM node:\S+/gm, `FROM ${images['NODE_IMAGE']}`));
     await engine.docker(['build', '--tag', IMAGE, directory]);
   }
-  const compose = await readFile(path.join(directory, 'docker-compose.yml'), 'utf8');
+  const released = await readFile(path.join(directory, 'docker-compose.yml'), 'utf8');
+  const compose = withEdgeNetwork(released);
   return {
     files: { directory, compose: withImages(compose, { ...images, DARKROOM_IMAGE: IMAGE }) },
     remove: () => rm(directory, { recursive: true, force: true }),
@@ -58,4 +65,8 @@ export async function obtainFormerRelease(
 function withImages(compose: string, images: Readonly<Record<string, string>>): string {
   const ours = compose.replaceAll(/^( +image: )darkroom$/gm, `$1${images['DARKROOM_IMAGE']}`);
   return Object.entries(IMAGES).reduce((text, [name, pattern]) => text.replaceAll(pattern, images[name] ?? ''), ours);
+}
+
+function withEdgeNetwork(compose: string): string {
+  return compose.replace(SUBNET, `$&\n          ip_range: 172.30.87.128/25`).replaceAll('172.30.87.', '10.213.86.');
 }

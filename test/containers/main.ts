@@ -53,8 +53,11 @@ async function main(names: readonly string[]): Promise<number> {
   let failed = 0;
   for (const [name, check] of Object.entries(PARTS)) {
     if (names.length > 0 && !names.includes(name)) continue;
-    failed += await check({ engine, images, login });
+    const partBegun = Date.now();
+    const failedHere = await check({ engine, images, login });
+    failed += failedHere;
     await cleanUp(1);
+    say(`${name}: ${failedHere} violations in ${seconds(Date.now() - partBegun)}.`);
   }
   say(`${failed} violations, altogether ${seconds(Date.now() - begun)}.`);
   return failed === 0 ? 0 : 1;
@@ -91,9 +94,9 @@ async function checkInstallation(prepared: Prepared): Promise<number> {
   const client = await waitForReady(stack);
   toUndo.push(() => client.close());
   say(`Ready after ${seconds(Date.now() - begun)}.`);
-  const stopReceiver = await startReceiver(prepared.engine);
-  const context: CheckContext = { ...prepared, stack, client, stopReceiver };
-  toUndo.push(() => context.stopReceiver());
+  const receiver = await startReceiver(prepared.engine);
+  toUndo.push(() => receiver.remove());
+  const context: CheckContext = { ...prepared, stack, client, receiver };
 
   let failed = 0;
   for (const { name, check } of CHECKS) failed += await report(stack, name, () => check(context));

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict';
 import type { Check, CheckContext } from './checks.ts';
 import type { ContainerTask } from './client.ts';
-import { startReceiver } from './receiver.ts';
 import { seconds } from './run.ts';
 import { startWork, verifyWork, waitUntilInProgress } from './work.ts';
 
@@ -19,20 +18,19 @@ export const RESTART_CHECKS: readonly Check[] = [
   {
     name: '`down` and `up` keep tasks, outputs, keys and the histories of Temporal, and finish what was in progress',
     async check(context) {
-      const { client, engine, stack } = context;
+      const { client, receiver, stack } = context;
       const before = await stateOf(context);
       const work = await startWork(client, 'down');
       const inProgress = await waitUntilInProgress(client, work);
       assert.ok(inProgress > 0, 'everything had ended');
 
-      await context.stopReceiver();
+      await receiver.disconnect();
       const begun = Date.now();
       await stack.compose('down');
       const downMs = Date.now() - begun;
-      await stack.compose('up', '--detach', '--no-build');
+      await Promise.all([stack.compose('up', '--detach', '--no-build'), receiver.connect()]);
       await client.waitForReady();
       const readyMs = Date.now() - begun - downMs;
-      context.stopReceiver = await startReceiver(engine);
 
       await verifyWork(context, work);
       const after = await stateOf(context);

@@ -27,7 +27,7 @@ export async function upgradeFormerRelease({ engine, stack, release, waitForRead
   await stack.replaceFiles(release.files);
   await stack.compose('up', '--detach', '--no-build');
   const client = await waitForReady();
-  let stopReceiver = await startReceiver(engine);
+  const receiver = await startReceiver(engine);
   try {
     await admin(stack, 'accounts', 'create', '--name', 'first', '--usd', '50');
     client.key = ((await admin(stack, 'keys', 'create')) as { apiKey: string }).apiKey;
@@ -39,21 +39,20 @@ export async function upgradeFormerRelease({ engine, stack, release, waitForRead
     const work = await startWork(client, 'in-progress');
     const inProgress = await waitUntilInProgress(client, work);
     assert.ok(inProgress > 0, 'everything had ended');
-    await stopReceiver();
+    await receiver.disconnect();
     const begun = Date.now();
     await stack.compose('down');
     await stack.replaceFiles(await ownFiles());
-    await stack.compose('up', '--detach', '--no-build');
+    await Promise.all([stack.compose('up', '--detach', '--no-build'), receiver.connect()]);
     await client.waitForReady();
     const awayMs = Date.now() - begun;
-    stopReceiver = await startReceiver(engine);
 
     await verifyWork({ client, engine, stack }, [...done, ...work]);
     assert.deepEqual(await digestsOf(client, done), digests);
     await verifyWork({ client, engine, stack }, await startWork(client, 'after'));
     return `${inProgress} in progress, away for ${(awayMs / 1000).toFixed(1)} s`;
   } finally {
-    await stopReceiver();
+    await receiver.remove();
     await client.close();
   }
 }
