@@ -151,7 +151,7 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
       [['--dry'], /Unknown option '--dry'/],
       [['--tag', 'v99.0.0', '--output', empty], /--tag: v99\.0\.0 is not v/],
       [['--dry-run', '--output', output], /release is not empty/],
-      [['--dry-run', '--output', empty, '--python', '/nowhere/python3'], /building the Python package: .*ENOENT/],
+      [['--dry-run', '--output', empty, '--python', '/nowhere/python3'], /building the Python package: .*No such file/],
     ] as const) {
       const failed = await make(...args).then(
         () => assert.fail(args.join(' ')),

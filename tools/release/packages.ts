@@ -1,6 +1,6 @@
 /**
  * The packages that users install, as they are published: the npm packages and the Python SDK. In the repository they
- * are marked as private, so that nobody publishes one by accident; that mark is removed here.
+ * are marked as private, so that none is published by accident; that mark is removed here.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -73,9 +73,8 @@ export async function buildPythonPackage(
     await writeFile(project, text.replace(PRIVATE_CLASSIFIER, ''));
     const built = path.join(directory, 'built');
     await mkdir(built);
-    await run(python, ['-m', 'build', '--no-isolation', '--outdir', built, source], {
-      env: { ...process.env, SOURCE_DATE_EPOCH: String(epochSeconds) },
-    });
+    const command = [python, '-m', 'build', '--no-isolation', '--outdir', built, source];
+    await run('env', [`SOURCE_DATE_EPOCH=${epochSeconds}`, ...command]);
     const files = (await readdir(built)).toSorted();
     for (const file of files) await cp(path.join(built, file), path.join(target, file));
     return files;
