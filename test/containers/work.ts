@@ -9,9 +9,9 @@ import type { Engine } from './engine.ts';
 import { RECEIVER, callbacksOf, verifyCallback } from './receiver.ts';
 import type { Stack } from './stack.ts';
 
-/** The first takes longest. */
+/** The first takes longest: some seconds, so that it is in progress when it is looked at. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
-  { model: 'darkroom/motion', input: { prompt: 'a forest', duration: 2, resolution: '480p' } },
+  { model: 'darkroom/motion', input: { prompt: 'a forest', duration: 6, resolution: '480p' } },
   { model: 'darkroom/scene', input: { prompt: 'a lighthouse at dusk' } },
   { model: 'darkroom/speech', input: { text: 'The night train departs.', voice: 'slt' } },
   { model: 'darkroom/scene', input: { prompt: 'a harbour in the morning' } },
