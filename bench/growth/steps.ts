@@ -9,9 +9,10 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { createTaskLister } from '../../src/tasks/listing/list.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
-import { newTask } from '../stage/new-task.ts';
+import { newTask } from '../../test/tasks/new-task.ts';
 
 const UPSTREAM = { upstreamName: 'bench', upstreamIndex: 0, label: 1 };
+const PRICE = 10_000n;
 const SHA256 = 'ab'.repeat(32);
 
 /** One step; the time that it takes is measured. */
@@ -27,7 +28,7 @@ export function stepsOf(database: Database, accountId: string): readonly Step[] 
     () => false,
   );
   const lister = createTaskLister(database, Date.now);
-  const task = { ...newTask(accountId), idempotencyKey: `bench-${randomBytes(8).toString('hex')}` };
+  const task = newTask(accountId, { idempotencyKey: `bench-${randomBytes(8).toString('hex')}`, holdMicroUsd: PRICE });
   const { id: taskId } = task;
   let working: WorkingTask | undefined;
   const stored = { key: `outputs/${taskId}`, sizeBytes: 300_000, sha256: SHA256 };
@@ -61,7 +62,7 @@ export function stepsOf(database: Database, accountId: string): readonly Step[] 
         settleTask(
           database,
           taskId,
-          { status: 'success', outputs: [output], capturedMicroUsd: 10_000n },
+          { status: 'success', outputs: [output], capturedMicroUsd: PRICE },
           { retentionDays: 7 },
         ),
     },

@@ -19,8 +19,8 @@ import { createBenchAccount } from '../stage/account.ts';
 import { stopAll } from '../stage/children.ts';
 import type { Child } from '../stage/children.ts';
 import { startBenchCluster } from '../stage/cluster.ts';
-import { newTask } from '../stage/new-task.ts';
 import { count, positiveNumber } from '../../test/support/number-options.ts';
+import { newTask } from '../../test/tasks/new-task.ts';
 
 const ACCOUNTS = 1_000;
 const PROMISED = 0.35;

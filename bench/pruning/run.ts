@@ -19,6 +19,7 @@ import type { Acceptor } from '../../src/tasks/create/accept-queue.ts';
 import { pruneTasks } from '../../src/tasks/lifecycle/prune.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { newTask } from '../../test/tasks/new-task.ts';
+import { wholePass } from '../../test/tasks/old-tasks.ts';
 import { median } from '../measures.ts';
 import { createBenchAccount } from '../stage/account.ts';
 import { stopAll } from '../stage/children.ts';
@@ -100,15 +101,7 @@ async function measurePruning({ database, accountId, acceptor }: Side): Promise<
   let isPruning = true;
   const creates = createUntil({ database, accountId, acceptor }, () => !isPruning);
   const began = performance.now();
-  const pruned = await pruneTasks(database, {
-    accountDatabase: () => database,
-    store,
-    now: Date.now(),
-    retentionDays: RETENTION_DAYS,
-    keepsInputs: false,
-    signal: new AbortController().signal,
-    endAt: Infinity,
-  });
+  const pruned = await pruneTasks(database, { ...wholePass(database, store), retentionDays: RETENTION_DAYS });
   const seconds = (performance.now() - began) / 1000;
   isPruning = false;
   const during = await creates;

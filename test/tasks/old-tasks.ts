@@ -48,6 +48,19 @@ export async function createOldTask(
   return taskId;
 }
 
+/** A pass that nothing ends before it has pruned all that it may. */
+export function wholePass(database: Database, store: ObjectStore): PruneOptions {
+  return {
+    accountDatabase: () => database,
+    store,
+    now: Date.now(),
+    retentionDays: RETENTION_DAYS,
+    keepsInputs: false,
+    signal: new AbortController().signal,
+    endAt: Infinity,
+  };
+}
+
 /** Prunes one task, whatever its age and state. */
 export async function pruneNow(room: TaskRoom, taskId: TaskId): Promise<void> {
   const pruning = await openPruningRoom(room);
@@ -134,16 +147,7 @@ export async function openPruningRoom(room: TaskRoom): Promise<PruningRoom> {
     directory,
     beginRound,
     prune: (options = {}, database = room.database) =>
-      pruneTasks(database, {
-        accountDatabase: () => database,
-        store,
-        now: Date.now(),
-        retentionDays: RETENTION_DAYS,
-        keepsInputs: false,
-        signal: new AbortController().signal,
-        endAt: Infinity,
-        ...options,
-      }),
+      pruneTasks(database, { ...wholePass(database, store), ...options }),
     async linesOf(objectKey) {
       const content = await text((await store.read(objectKey)).pipe(createGunzip()));
       return content

@@ -10,7 +10,7 @@ import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import { pruneTasks } from '../../src/tasks/lifecycle/prune.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { programConfig } from '../support/pooled-run.ts';
-import { RETENTION_DAYS, storeWith } from './old-tasks.ts';
+import { storeWith, wholePass } from './old-tasks.ts';
 
 const [url = '', directory = '', point = ''] = process.argv.slice(2);
 
@@ -34,12 +34,4 @@ const store = storeWith(disk, {
   },
 });
 const database = openDatabase({ ...programConfig(url), poolSize: 2 }, silentLogger(), stopAt);
-await pruneTasks(database, {
-  accountDatabase: () => database,
-  store,
-  now: Date.now(),
-  retentionDays: RETENTION_DAYS,
-  keepsInputs: false,
-  signal: new AbortController().signal,
-  endAt: Infinity,
-});
+await pruneTasks(database, wholePass(database, store));
