@@ -126,12 +126,13 @@ it('a stall of 22 s under every activity leads to one submit, one settlement, an
   await waitForLock('%UPDATE account_counters%held_micro_usd%');
   await create('archiving', 'test/replicate', `[file-redirect ${held.url}/archived]`);
   await waitFor('another file is asked for', () => held.asked('/archived') > 0);
-  const again = await create('again', 'test/openai');
-  await create('recorded', 'test/openai');
-  await waitFor('both are called back', () => held.asked('/again') > 0 && held.asked('/recorded') > 0);
   await create('awaited', 'test/tasks', `[slow ${JOB_MS}]`);
   await create('submitted', 'test/replicate', `[delay-submit ${JOB_MS}]`);
   await Promise.all([world.waitForProvider('a awaited', 'poll'), world.waitForProvider('a submitted', 'submit')]);
+  // Last: their receivers answer once the stall begins, and an exchange may take 10 s.
+  const again = await create('again', 'test/openai');
+  await create('recorded', 'test/openai');
+  await waitFor('both are called back', () => held.asked('/again') > 0 && held.asked('/recorded') > 0);
   finishing.open();
   await waitFor('its first attempt is recorded', () => isFinished(again));
 
