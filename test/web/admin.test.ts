@@ -94,13 +94,13 @@ describe('accounts', () => {
   });
 
   it('say with which account they share their balance', async () => {
-    const { id } = await pages.darkroom.createAccount({ usd: 3n });
+    const { id } = await pages.darkroom.createAccount({ usd: 3_000_000n });
     const project = await pages.darkroom.testDatabase.database.transaction((transaction) =>
       createAccount(transaction, 'project', {}, id),
     );
     await pages.withPage(async (page) => {
       await pages.signIn(page, `/accounts/${project}`);
-      await page.getByText('$3').first().waitFor();
+      await page.getByText('$3.00').first().waitFor();
       await page.getByText('Balance shared with account').waitFor();
       await expectAccessible(page);
 
