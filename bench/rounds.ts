@@ -3,8 +3,11 @@ import type { Measure } from './measures.ts';
 import type { WindowResult } from './load/window.ts';
 import type { Side, Stage } from './stage/stage.ts';
 
-/** A new worker has to compile and connect: it processes tasks for this long before a window counts. */
-export const WARM_UP_SECONDS = 2;
+/**
+ * A new worker has to connect, and to run its code often enough that it is compiled for speed: it processes tasks for
+ * this long before a window counts.
+ */
+export const WARM_UP_SECONDS = 10;
 
 export interface SideOptions {
   readonly measures: readonly Measure[];
