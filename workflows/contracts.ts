@@ -94,7 +94,12 @@ export interface TakeOverResult {
 
 /** The result of `archiveOutputs`; `over` if the task ended meanwhile. */
 export type ArchiveResult =
-  | { readonly kind: 'archived'; readonly outputs: readonly ArchivedOutput[] }
+  | {
+      readonly kind: 'archived';
+      readonly outputs: readonly ArchivedOutput[];
+      /** How the same activity has settled the task; absent: it has not, and `settleTask` has to. */
+      readonly settled?: SettleResult;
+    }
   | { readonly kind: 'over' };
 
 /** How a task has to end. */

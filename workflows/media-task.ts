@@ -91,7 +91,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
   const { awaitGeneration } = proxyActivities<Pick<Activities, 'awaitGeneration'>>(awaitOptions(input));
   const { archiveOutputs } = proxyActivities<Pick<Activities, 'archiveOutputs'>>(archiveOptions(input));
 
-  let settlement: SettleInput;
+  let ending: Ending;
   let cancellation: unknown;
   let hasJob = false;
   let mayHaveJob = false;
@@ -109,17 +109,18 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     const scope = CancellationScope.current();
     if (scope.consideredCancelled) await scope.cancelRequested;
     // From archiving on, a cancel has no effect (contract §4).
-    settlement = await CancellationScope.nonCancellable(() => finish(input, submitted, archiveOutputs));
+    ending = await CancellationScope.nonCancellable(() => finish(input, submitted, archiveOutputs));
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
     cancellation = await cancellationOf(error);
-    settlement = failed(input, cancellation === undefined ? reasonOf(error) : 'cancelled');
+    ending = { settlement: failed(input, cancellation === undefined ? reasonOf(error) : 'cancelled') };
   }
 
   return CancellationScope.nonCancellable(async () => {
-    if (mayHaveSettledEarlier(input, settlement)) {
-      settlement = (await findEarlierSettlement(input, { awaitGeneration, archiveOutputs })) ?? settlement;
+    if (mayHaveSettledEarlier(input, ending)) {
+      ending = (await findEarlierEnding(input, { awaitGeneration, archiveOutputs })) ?? ending;
     }
+    let { settlement } = ending;
     let isStopRequested = false;
     const isCancelled = settlement.status === 'fail' && settlement.reason === 'cancelled';
     if (isCancelled && (hasJob ? patched(REQUESTS_FINAL_COST) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
@@ -127,7 +128,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
       isStopRequested = answer !== undefined;
       settlement = { ...settlement, ...costOf(answer) };
     }
-    const outcome = await settle(settlement);
+    const outcome = ending.settled ?? (await settle(settlement));
     showEnd(outcome);
     if (mayStillRun(outcome) && !isStopRequested) await requestStop(input);
     if (outcome.status === 'success') return outcome;
@@ -159,22 +160,33 @@ function afterFailedJob(input: MediaTaskInput): MediaTaskInput {
   return again;
 }
 
-/** Archives the generated files. @returns how the task has to end. */
+/** How a task has to end, or has ended. */
+interface Ending {
+  readonly settlement: SettleInput;
+  /** How the archiving has settled it; absent: it is not settled. */
+  readonly settled?: SettleResult;
+}
+
+/** Archives the generated files. */
 async function finish(
   input: MediaTaskInput,
   submitted: SubmitResult,
   archiveOutputs: Activities['archiveOutputs'],
-): Promise<SettleInput> {
-  if (submitted.kind === 'over') return failed(input, 'terminated');
-  if (submitted.kind === 'ended' && patched(RECOGNIZES_LOST_COMMITS)) return settlementOfEarlierRun(input, submitted);
+): Promise<Ending> {
+  if (submitted.kind === 'over') return { settlement: failed(input, 'terminated') };
+  if (submitted.kind === 'ended' && patched(RECOGNIZES_LOST_COMMITS)) {
+    return { settlement: settlementOfEarlierRun(input, submitted) };
+  }
   showProgress(input, 'archiving');
   const archived = await (submitted.isStored === true ? archiveLocally(input, archiveOutputs) : archiveOutputs(input));
-  if (archived.kind === 'over') return failed(input, 'terminated');
-  return { ...settledTask(input), status: 'success', outputs: archived.outputs };
+  if (archived.kind === 'over') return { settlement: failed(input, 'terminated') };
+  const { outputs, settled } = archived;
+  const settlement: SettleInput = { ...settledTask(input), status: 'success', outputs };
+  return settled === undefined ? { settlement } : { settlement, settled };
 }
 
 /** Whether a task that is about to end as cancelled may have been ended by an earlier run. */
-function mayHaveSettledEarlier({ earlierRunId }: MediaTaskInput, settlement: SettleInput): boolean {
+function mayHaveSettledEarlier({ earlierRunId }: MediaTaskInput, { settlement }: Ending): boolean {
   if (earlierRunId === undefined || settlement.status !== 'fail' || settlement.reason !== 'cancelled') return false;
   return patched(READS_EARLIER_RUN);
 }
@@ -186,10 +198,10 @@ function mayHaveSettledEarlier({ earlierRunId }: MediaTaskInput, settlement: Set
  *
  * @returns undefined: it had not ended it, or does not record how.
  */
-async function findEarlierSettlement(
+async function findEarlierEnding(
   input: MediaTaskInput,
   { awaitGeneration, archiveOutputs }: Pick<Activities, 'awaitGeneration' | 'archiveOutputs'>,
-): Promise<SettleInput | undefined> {
+): Promise<Ending | undefined> {
   let decided: SubmitResult | undefined;
   try {
     ({ decided } = await takeOverRun(input));
@@ -197,7 +209,7 @@ async function findEarlierSettlement(
     return await finish(input, decided.kind === 'job' ? await awaitGeneration(input) : decided, archiveOutputs);
   } catch (error) {
     if (hasLostTask(error)) throw taskNotFound();
-    return decided === undefined ? undefined : failed(input, reasonOf(error));
+    return decided === undefined ? undefined : { settlement: failed(input, reasonOf(error)) };
   }
 }
 

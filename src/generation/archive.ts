@@ -22,8 +22,8 @@ import {
   readGeneration,
   startArchiving,
 } from '../tasks/lifecycle/transitions.ts';
-import type { GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
-import type { ArchiveResult, MediaTaskInput } from '../../workflows/contracts.ts';
+import type { BegunTask, GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { ArchiveResult, MediaTaskInput, SettleResult } from '../../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
@@ -56,28 +56,48 @@ const TYPE_OF: Readonly<Record<Modality, ArchivedOutput['type']>> = {
   transcription: 'text',
 };
 
+/** Settles a task whose outputs are archived; undefined: it did not, and a settlement has to follow. */
+export type SettleArchived = (
+  task: WorkingTask,
+  outputs: readonly ArchivedOutput[],
+) => Promise<SettleResult | undefined>;
+
 /** Runs one attempt of the archiving. */
 export async function archiveOutputs(
   context: GenerationContext,
   attempt: Attempt,
   input: ArchiveInput,
+  settle: SettleArchived,
 ): Promise<ArchiveResult> {
-  const task = await begin(context, input);
+  const begun = await begin(context, input);
+  const { task } = begun;
   if (isTerminal(task.status)) return { kind: 'over' };
   // Contract §4: a task that was still handling when its cancel was accepted does not go on to archiving.
   if (task.status === 'handling' && task.isCancelRequested) throw permanentFailure('cancelled');
+  const archived = await archiveTask(context, attempt, input, begun);
+  if (archived.kind === 'over') return archived;
+  const settled = await settle(task, archived.outputs);
+  return settled === undefined ? archived : { ...archived, settled };
+}
+
+async function archiveTask(
+  context: GenerationContext,
+  attempt: Attempt,
+  input: ArchiveInput,
+  begun: BegunTask,
+): Promise<ArchiveResult> {
   // An attempt inside the workflow's worker has 4 s and takes none of these slots; one that waits may follow it.
-  if (attempt.isLocal) return archiveProduced(context, attempt, task);
-  return inTurn(context, attempt, task, async () => {
-    const started = await startArchiving(context.database, task.id, input.archivingSeconds);
-    return isTerminal(started.status) ? { kind: 'over' } : archiveProduced(context, attempt, started);
+  if (attempt.isLocal) return archiveProduced(context, attempt, begun);
+  return inTurn(context, attempt, begun.task, async () => {
+    const task = await startArchiving(context.database, input.taskId, input.archivingSeconds);
+    return isTerminal(task.status) ? { kind: 'over' } : archiveProduced(context, attempt, { ...begun, task });
   });
 }
 
 /** A database that has lost commits does not know that the task was started. */
-async function begin({ database }: GenerationContext, input: ArchiveInput): Promise<WorkingTask> {
-  const task = await beginArchiving(database, input.taskId);
-  if (task.status !== 'queued') return task;
+async function begin({ database }: GenerationContext, input: ArchiveInput): Promise<BegunTask> {
+  const begun = await beginArchiving(database, input.taskId);
+  if (begun.task.status !== 'queued') return begun;
   await beginHandling(database, input.taskId, input.handlingSeconds);
   return beginArchiving(database, input.taskId);
 }
@@ -108,12 +128,9 @@ async function inTurn(
   }
 }
 
-async function archiveProduced(
-  context: GenerationContext,
-  attempt: Attempt,
-  task: WorkingTask,
-): Promise<ArchiveResult> {
-  const generation = await producedGeneration(context, attempt, task);
+async function archiveProduced(context: GenerationContext, attempt: Attempt, begun: BegunTask): Promise<ArchiveResult> {
+  const { task } = begun;
+  const generation = await producedGeneration(context, attempt, begun);
   if (generation?.state !== 'produced' || generation.files.length === 0) throw permanentFailure('no_output');
   const { files, upstreamIndex } = generation;
   const formats = transcriptFormats(await context.definitions.read(task.definitionHash), task.input);
@@ -177,8 +194,9 @@ function withoutFrames(
 async function producedGeneration(
   context: GenerationContext,
   attempt: Attempt,
-  task: WorkingTask,
+  { task, generation }: BegunTask,
 ): Promise<Generation | undefined> {
+  if (generation?.state === 'produced') return generation;
   const recorded = await readGeneration(context.database, task.id);
   if (recorded?.state === 'produced') return recorded;
   const isJob = recorded?.state === 'submitted';

@@ -7,7 +7,7 @@
 import { isTerminal } from '../domain/task-status.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { BegunTask, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
 import type { SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
 import { isStatedUnsent } from './announcement.ts';
@@ -142,8 +142,6 @@ function resultOf(task: WorkingTask, work: EarlierWork): SubmitResult | undefine
 function unlessUnsent(attempt: Attempt, generation: Generation): Generation | undefined {
   return generation.state === 'intent' && isStatedUnsent(attempt) ? undefined : generation;
 }
-
-type BegunTask = Awaited<ReturnType<typeof beginHandling>>;
 
 /**
  * The slot of a task that an engine is to render: acquired while the task is still queued, because its time runs from

@@ -7,37 +7,44 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Verdict } from '../tasks/lifecycle/settle.ts';
 import { readGenerationUsage } from '../tasks/lifecycle/generation-costs.ts';
 import { readGeneration, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { SettleInput } from '../../workflows/contracts.ts';
 import type { GenerationContext } from './context.ts';
 import { isForAnotherRequest } from './earlier-work.ts';
 
+type FailInput = Extract<SettleInput, { readonly status: 'fail' }>;
 type VerdictContext = Pick<GenerationContext, 'database' | 'definitions' | 'logger'>;
 
-/** @param input the end that the workflow asks for; the verdict is another if that is the end of another request. */
-export async function verdictOf(context: VerdictContext, input: SettleInput): Promise<Verdict> {
+/**
+ * @param input the end that the workflow asks for; the verdict is another if that is the end of another request.
+ * @param known the task, if it has just been read.
+ */
+export async function verdictOf(context: VerdictContext, input: SettleInput, known?: WorkingTask): Promise<Verdict> {
+  const { taskId, requestHash } = input;
+  if (requestHash === undefined && input.status === 'fail' && input.reason !== 'cancelled') return failure(input);
+  const task = known ?? (await readWorkingTask(context.database, taskId));
+  // The database may have lost the task that the workflow is for, and have another under its key (docs/decisions/0037).
   // The outcome of one request is not the outcome of the other.
-  if (await isOfAnotherRequest(context, input)) return { status: 'fail', reason: 'outcome_unknown' };
-  if (input.status === 'fail') {
-    const { status, reason } = input;
-    return reason === 'cancelled' ? cancelledVerdict(context, input) : { status, reason };
+  if (requestHash !== undefined && isForAnotherRequest(context, task, requestHash)) {
+    return { status: 'fail', reason: 'outcome_unknown' };
   }
-  const task = await readWorkingTask(context.database, input.taskId);
-  const { pricing } = await context.definitions.read(task.definitionHash);
+  if (input.status === 'fail') {
+    return input.reason === 'cancelled' ? cancelledVerdict(context, input, task) : failure(input);
+  }
   if (isTerminal(task.status)) return { status: 'success', outputs: input.outputs, capturedMicroUsd: 0n };
-  const usage = await usageFor(context, pricing, input.taskId);
+  const { pricing } = await context.definitions.read(task.definitionHash);
+  const usage = await usageFor(context, pricing, taskId);
   const capturedMicroUsd = actualCost(pricing, task.input, input.outputs, usage, task.priceFactor);
   return { status: 'success', outputs: input.outputs, capturedMicroUsd };
+}
+
+function failure({ status, reason }: FailInput): Verdict {
+  return { status, reason };
 }
 
 /** What was reported, if the price depends on it. */
 async function usageFor({ database }: VerdictContext, pricing: Pricing, taskId: TaskId) {
   return isByUsage(pricing) ? readGenerationUsage(database, taskId) : undefined;
-}
-
-/** Whether the database has lost the task that the workflow is for, and has another under its key (docs/decisions/0037). */
-async function isOfAnotherRequest(context: VerdictContext, { taskId, requestHash }: SettleInput): Promise<boolean> {
-  if (requestHash === undefined) return false;
-  return isForAnotherRequest(context, await readWorkingTask(context.database, taskId), requestHash);
 }
 
 /**
@@ -46,7 +53,8 @@ async function isOfAnotherRequest(context: VerdictContext, { taskId, requestHash
  */
 async function cancelledVerdict(
   context: VerdictContext,
-  { taskId, status, reason, billedUsd, finishedFiles }: Extract<SettleInput, { status: 'fail' }>,
+  { taskId, status, reason, billedUsd, finishedFiles }: FailInput,
+  task: WorkingTask,
 ): Promise<Verdict> {
   const { database, definitions } = context;
   const billed = billedUsd === undefined ? undefined : parseUsd(billedUsd);
@@ -55,7 +63,6 @@ async function cancelledVerdict(
     reason,
     ...(billed === undefined ? {} : { capturedMicroUsd: billed, billedMicroUsd: billed, reportedMicroUsd: billed }),
   };
-  const task = await readWorkingTask(database, taskId);
   if (isTerminal(task.status)) return asBilled;
   const { pricing } = await definitions.read(task.definitionHash);
   const { lateCancel = 'billed' } = pricing;

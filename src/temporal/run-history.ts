@@ -97,7 +97,7 @@ function outcomeOf(
   const failure = last?.workflowExecutionFailedEventAttributes?.failure?.applicationFailureInfo;
   if (failure?.type === TASK_NOT_FOUND) return failed(failureOf(events, names), results);
   if (failure != null) return failed(failure.type, results);
-  const { status, reason } = results.get('settleTask') ?? {};
+  const { status, reason } = results.get('settleTask') ?? settledBy(results.get('archiveOutputs')) ?? {};
   return status === 'success' ? { status } : failed(reason, results);
 }
 
@@ -165,6 +165,12 @@ function jobOf({ kind, jobId, place: upstreamIndex }: Fields): UpstreamJob | und
 
 function filesOf(answer: Fields | undefined): readonly StoredFile[] | undefined {
   return storedFiles(answer?.['files'], 'key');
+}
+
+/** How the archiving settled the task. */
+function settledBy(answer: Fields | undefined): Fields | undefined {
+  const settled = answer?.['settled'];
+  return typeof settled === 'object' && settled !== null ? (settled as Fields) : undefined;
 }
 
 function archivedFiles(answer: Fields | undefined): readonly StoredFile[] | undefined {

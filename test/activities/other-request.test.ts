@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ActivityContext } from '../../activities/context.ts';
-import { createSettleTask } from '../../activities/settle-task.ts';
+import { createSettleTask, settleAtOnce } from '../../activities/settle-task.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
+import type { Database, Queryable } from '../../src/database/database.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { fingerprint } from '../../src/tasks/record/fingerprint.ts';
@@ -18,6 +19,19 @@ import type { TaskRoom } from '../tasks/task-room.ts';
 
 const KEY = 'one key';
 
+/** The names of the statements that are run. */
+function countingStatements(database: Database): { readonly names: string[]; readonly database: Database } {
+  const names: string[] = [];
+  const counted = (queryable: Queryable): Queryable => ({
+    query: (statement, values) => {
+      names.push(statement.name);
+      return queryable.query(statement, values);
+    },
+  });
+  const transaction: Database['transaction'] = (work) => database.transaction((inner) => work(counted(inner)));
+  return { names, database: { ...database, ...counted(database), transaction } };
+}
+
 describe('a settlement', () => {
   let room: TaskRoom;
   before(async () => {
@@ -30,15 +44,18 @@ describe('a settlement', () => {
     return (await room.creator.create(await room.newCaller(), body(), key)).taskId;
   }
 
-  async function settle(input: SettleInput): Promise<SettleResult> {
-    const context = {
+  function contextOf(database: Database): ActivityContext {
+    return {
       config: { outputRetentionDays: 7 },
-      database: room.database,
+      database,
       definitions: createPinnedDefinitions(room.database),
       metrics: { tasks: { settled: () => undefined } },
       logger: silentLogger(),
     } as unknown as ActivityContext;
-    const result = await createSettleTask(context)(input);
+  }
+
+  async function settle(input: SettleInput): Promise<SettleResult> {
+    const result = await createSettleTask(contextOf(room.database))(input);
     assert.deepEqual(await verifyLedger(room.database), []);
     return result;
   }
@@ -64,6 +81,47 @@ describe('a settlement', () => {
       assert.deepEqual([named.status, unnamed.status], [verdict.status, verdict.status]);
     });
   }
+
+  it('that archives follows the same rule, and reads the task no second time', async () => {
+    const hashOf = (prompt: string) => requestHashOf(KEY, fingerprint(body({ input: { prompt } }))) ?? '';
+    const [own, other] = await Promise.all([createTask(KEY), createTask(KEY)]);
+    const [ownTask, otherTask] = await Promise.all(
+      [own, other].map((taskId) => readWorkingTask(room.database, taskId)),
+    );
+    const { names, database } = countingStatements(room.database);
+
+    const requestHash = requestHashOf(KEY, fingerprint(body())) ?? '';
+    const outcomes = [
+      await settleAtOnce(contextOf(database), { taskId: own, requestHash, ...success }, ownTask ?? assert.fail()),
+      await settleAtOnce(
+        contextOf(database),
+        { taskId: other, requestHash: hashOf('a hare'), ...success },
+        otherTask ?? assert.fail(),
+      ),
+    ];
+
+    assert.deepEqual(outcomes, [
+      { status: 'success', reason: null },
+      { status: 'fail', reason: 'outcome_unknown' },
+    ]);
+    assert.ok(!names.includes('select_working_task'), names.join(', '));
+    assert.deepEqual(await verifyLedger(room.database), []);
+  });
+
+  it('that archives leaves it to a settlement of its own when the database fails, and the task as it was', async () => {
+    const taskId = await createTask(KEY);
+    const task = await readWorkingTask(room.database, taskId);
+    const database: Database = { ...room.database, transaction: () => Promise.reject(new Error('it is away')) };
+
+    assert.equal(await settleAtOnce(contextOf(database), { taskId, ...success }, task), undefined);
+
+    assert.equal((await readWorkingTask(room.database, taskId)).status, 'queued');
+    assert.deepEqual(await settle({ taskId, ...success }), { status: 'success', reason: null });
+    // The second settlement of one task follows the first.
+    const later = await settleAtOnce(contextOf(room.database), { taskId, ...success }, task);
+    assert.deepEqual(later, { status: 'success', reason: null });
+    assert.deepEqual(await verifyLedger(room.database), []);
+  });
 
   it('identifies a request by a hash that the database and the process compute alike, and that includes its key', async () => {
     const taskIds = await Promise.all([createTask(KEY), createTask('another key'), createTask()]);

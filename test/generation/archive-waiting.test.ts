@@ -117,11 +117,8 @@ function archiveAt(bench: Bench, taskId: TaskId, options: Attempt = {}): Promise
     },
     logger: silentLogger(),
   });
-  return archiveOutputs(context, newAttempt({ number: attempt, isLocal }), {
-    taskId,
-    handlingSeconds: 60,
-    archivingSeconds,
-  });
+  const input = { taskId, handlingSeconds: 60, archivingSeconds };
+  return archiveOutputs(context, newAttempt({ number: attempt, isLocal }), input, () => Promise.resolve(undefined));
 }
 
 async function generatedTask(caller?: Caller, model = 'acme/images'): Promise<TaskId> {

@@ -41,6 +41,9 @@ interface Recording {
 const RECORDINGS: readonly Recording[] = [
   { name: 'success', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'task' },
   { name: 'success-by-job', model: 'test/tasks', prompt: 'a lighthouse [slow 1000]', keeps: 'task' },
+  // Those two of releases whose archiving does not settle the task are kept, and these two are of later ones.
+  { name: 'settled-by-archiving', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'task' },
+  { name: 'settled-by-archiving-job', model: 'test/tasks', prompt: 'a lighthouse [slow 1000]', keeps: 'task' },
   { name: 'provider-failure', model: 'test/replicate', prompt: 'a lighthouse [fail]', keeps: 'task' },
   { name: 'provider-retry', model: 'test/replicate', prompt: 'a lighthouse [reject-first 1]', keeps: 'task' },
   { name: 'outcome-unknown', model: 'test/openai', prompt: 'a lighthouse [drop]', keeps: 'task' },

@@ -198,6 +198,17 @@ describe('the history of a run', () => {
 
     assert.deepEqual(outcome, { status: 'success' });
   });
+
+  it('is read from the archiving that has settled, when an operator ended the run after it', () => {
+    const closed = { workflowExecutionTerminatedEventAttributes: {} };
+    const outcomes = [{ status: 'success', reason: null }, { status: 'fail', reason: 'timed_out' }, undefined].map(
+      (settled) =>
+        readRunHistory(historyOf([['archiveOutputs', answered({ kind: 'archived', outputs: [], settled })]], closed))
+          .outcome,
+    );
+
+    assert.deepEqual(outcomes, [{ status: 'success' }, { status: 'fail', reason: 'timed_out' }, undefined]);
+  });
 });
 
 describe('the id of a job', () => {

@@ -248,6 +248,32 @@ describe('mediaTask', () => {
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
+  for (const isStored of [true, false]) {
+    it(`needs no settlement of its own after ${isStored ? 'a local' : 'an'} archiving that has settled`, async () => {
+      const task = await lab.startTask({
+        submitGeneration: () => Promise.resolve({ kind: 'produced', isStored }),
+        archiveOutputs: () =>
+          Promise.resolve({ kind: 'archived', outputs: [ONE_OUTPUT], settled: { status: 'success', reason: null } }),
+      });
+
+      assert.deepEqual(await task.result(), { status: 'success', reason: null });
+      assert.deepEqual(task.callNames, ['submitGeneration', 'archiveOutputs']);
+      assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
+    });
+  }
+
+  it('follows the record when the archiving finds that the task had ended', async () => {
+    const task = await lab.startTask({
+      archiveOutputs: () =>
+        Promise.resolve({ kind: 'archived', outputs: [ONE_OUTPUT], settled: { status: 'fail', reason: 'timed_out' } }),
+    });
+
+    const failure = await task.failure();
+    assert.ok(failure instanceof ApplicationFailure);
+    assert.equal(failure.type, 'timed_out');
+    assert.deepEqual(task.callNames, ['submitGeneration', 'archiveOutputs', 'cancelGeneration']);
+  });
+
   it('settles by a regular activity, which is never given up, when the local one fails', async () => {
     const task = await lab.startTask({
       settleTask: (input) => {

@@ -15,7 +15,7 @@ import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { SettledTask } from '../../telemetry/metrics-tasks.ts';
-import { addEvent, addEvents } from '../record/timeline.ts';
+import { INSERT_EVENTS, addEvent, eventValues } from '../record/timeline.ts';
 import type { NewEvent } from '../record/timeline.ts';
 
 /** The outcome with which a task should end. */
@@ -88,21 +88,26 @@ const fallBackToTemp: Statement = {
   text: `UPDATE tasks SET storage = 'temp' WHERE id = $1`,
 };
 
-/** A start that was not launched yet is removed with the task: it will not run, and has no running slot to release. */
-const dropStart: Statement = {
-  name: 'drop_start',
-  text: `DELETE FROM outbox WHERE subject_id = $1 AND kind IN ('start_task', 'cancel_task')
-         RETURNING kind = 'start_task' AND NOT is_ready AS "wasQueued"`,
-};
-
-const requestCallback: Statement = {
-  name: 'request_callback',
-  text: `WITH pending AS (
+/**
+ * All that ends with a task but its outputs and its money. A statement of its own: only one that begins when the task's
+ * row is locked sees the events that another writer has added to it.
+ *
+ * A start that was not launched yet is removed with the task: it will not run, and has no running slot to release.
+ */
+const recordEnd: Statement = {
+  name: 'record_end',
+  text: `WITH dropped AS (
+           DELETE FROM outbox WHERE subject_id = $1 AND kind IN ('start_task', 'cancel_task')
+        RETURNING kind = 'start_task' AND NOT is_ready AS was_queued),
+         ended AS (${INSERT_EVENTS}),
+         pending AS (
            UPDATE callbacks SET state = 'pending', next_attempt_at = now() WHERE task_id = $1 AND state = 'waiting'
-        RETURNING task_id, account_id)
-         INSERT INTO outbox (kind, account_id, subject_id, is_ready)
-         SELECT 'deliver_callback', account_id, task_id, true FROM pending
-         ON CONFLICT (kind, subject_id) DO NOTHING`,
+        RETURNING task_id, account_id),
+         delivery AS (
+           INSERT INTO outbox (kind, account_id, subject_id, is_ready)
+           SELECT 'deliver_callback', account_id, task_id, true FROM pending
+           ON CONFLICT (kind, subject_id) DO NOTHING)
+         SELECT coalesce(bool_or(was_queued), false) AS "wasQueued" FROM dropped`,
 };
 
 const selectOutcome: Statement = {
@@ -146,12 +151,10 @@ export async function settleIn(
   ]);
   if (task === undefined) return undefined;
 
-  const dropped = await transaction.query<{ wasQueued: boolean }>(dropStart, [taskId]);
   if (verdict.status === 'success') {
     await storeOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
   }
-  await addEvents(transaction, taskId, endOf(verdict));
-  await transaction.query(requestCallback, [taskId]);
+  const [end] = await transaction.query<{ wasQueued: boolean }>(recordEnd, eventValues(taskId, endOf(verdict)));
   const { billedMicroUsd, reportedMicroUsd } = verdict.status === 'fail' ? verdict : {};
   const known = await recordTaskCost(transaction, { taskId, ...task }, reportedMicroUsd);
   const billed = billedMicroUsd ?? (known?.source === 'reported' ? (known.costMicroUsd ?? undefined) : undefined);
@@ -168,7 +171,7 @@ export async function settleIn(
     model: task.model,
     heldMicroUsd: task.heldMicroUsd,
     capturedMicroUsd: task.capturedMicroUsd,
-    occupied: dropped.some((row) => row.wasQueued) ? 'queued' : 'running',
+    occupied: end?.wasQueued === true ? 'queued' : 'running',
   });
   if (task.spendCapIds !== null) {
     await releaseSpendCaps(transaction, task.spendCapIds, task.heldOn, task.heldMicroUsd - task.capturedMicroUsd);

@@ -58,6 +58,9 @@ const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", statu
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
   extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
 
+const GENERATION_OF_TASK =
+  'SELECT state, place AS "upstreamIndex", job_id AS "jobId", files FROM generations WHERE task_id = $1';
+
 const selectWorking: Statement = {
   name: 'select_working_task',
   text: `SELECT ${WORKING_COLUMNS} FROM tasks WHERE id = $1`,
@@ -77,6 +80,16 @@ const beginHandlingStatement: Statement = {
              FROM begun b)
          SELECT ${WORKING_COLUMNS} FROM begun`,
 };
+
+/** A task on which a step has begun, and what is recorded of its generation. */
+export interface BegunTask {
+  readonly task: WorkingTask;
+  readonly generation: Generation | undefined;
+}
+
+interface BegunRow extends WorkingRow {
+  readonly generation: Generation | null;
+}
 
 /** Reads a task for an activity. @throws {TaskNotFoundError} the database has lost it under a running workflow. */
 export async function readWorkingTask(database: Queryable, taskId: TaskId): Promise<WorkingTask> {
@@ -98,13 +111,12 @@ export async function beginHandling(
   taskId: TaskId,
   limitSeconds: number,
   urlKeyId?: string,
-): Promise<{ readonly task: WorkingTask; readonly generation: Generation | undefined }> {
+): Promise<BegunTask> {
   const values = [taskId, limitSeconds, urlKeyId ?? null];
   const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginHandlingStatement, values));
   // A task that was queued until now cannot have a generation.
   if (row !== undefined) return { task: withDeadlines(row), generation: undefined };
-  const task = await readWorkingTask(database, taskId);
-  return { task, generation: await readGeneration(database, taskId) };
+  return readBegunTask(database, taskId);
 }
 
 const beginArchivingStatement: Statement = {
@@ -117,16 +129,25 @@ const beginArchivingStatement: Statement = {
            INSERT INTO task_events (task_id, seq, type)
            SELECT b.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = b.id), 'archiving'
              FROM begun b)
-         SELECT ${WORKING_COLUMNS} FROM begun`,
+         SELECT ${WORKING_COLUMNS},
+                (SELECT to_jsonb(g) FROM (${GENERATION_OF_TASK}) g) AS generation
+           FROM begun`,
 };
 
 /**
  * Moves a handled task to `archiving`, where it may have to wait for its turn; one that is past that, or is to be
  * cancelled, is only read.
  */
-export async function beginArchiving(database: Database, taskId: TaskId): Promise<WorkingTask> {
-  const [row] = await withFreeSeq(() => database.query<WorkingRow>(beginArchivingStatement, [taskId]));
-  return row === undefined ? readWorkingTask(database, taskId) : withDeadlines(row);
+export async function beginArchiving(database: Database, taskId: TaskId): Promise<BegunTask> {
+  const [row] = await withFreeSeq(() => database.query<BegunRow>(beginArchivingStatement, [taskId]));
+  if (row === undefined) return readBegunTask(database, taskId);
+  const { generation, ...task } = row;
+  return { task: withDeadlines(task), generation: generation ?? undefined };
+}
+
+async function readBegunTask(database: Database, taskId: TaskId): Promise<BegunTask> {
+  const task = await readWorkingTask(database, taskId);
+  return { task, generation: await readGeneration(database, taskId) };
 }
 
 const startArchivingStatement: Statement = {
@@ -178,10 +199,7 @@ export type Generation = { readonly upstreamIndex: number } & (
   | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] }
 );
 
-const selectGeneration: Statement = {
-  name: 'select_generation',
-  text: 'SELECT state, place AS "upstreamIndex", job_id AS "jobId", files FROM generations WHERE task_id = $1',
-};
+const selectGeneration: Statement = { name: 'select_generation', text: GENERATION_OF_TASK };
 
 /** The recorded generation of a task, if it got that far. */
 export async function readGeneration(database: Queryable, taskId: TaskId): Promise<Generation | undefined> {
