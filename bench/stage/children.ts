@@ -18,7 +18,7 @@ export class Child {
   readonly name: string;
   readonly #logFile: string;
   readonly #exited: Promise<void>;
-  readonly #ready: Promise<void>;
+  readonly #first: Promise<unknown>;
 
   constructor(name: string, launch: Launch, logFile: string) {
     this.name = name;
@@ -35,8 +35,8 @@ export class Child {
       this.#process.once('exit', () => resolve());
       this.#process.once('error', () => resolve());
     });
-    this.#ready = new Promise((resolve) => {
-      this.#process.once('message', () => resolve());
+    this.#first = new Promise((resolve) => {
+      this.#process.once('message', resolve);
     });
   }
 
@@ -48,7 +48,12 @@ export class Child {
 
   /** @throws {Error} the process ended instead. */
   async ready(): Promise<void> {
-    await Promise.race([this.#ready, this.#fails()]);
+    await this.message();
+  }
+
+  /** What it reports when it is ready. @throws {Error} the process ended instead. */
+  async message<Message>(): Promise<Message> {
+    return (await Promise.race([this.#first, this.#fails()])) as Message;
   }
 
   /** Orders a load process to run one window. */
