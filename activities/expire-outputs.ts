@@ -1,6 +1,6 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
- * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
+ * (src/objects/uploads.ts and prune-files.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
  * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts), the tasks themselves (src/tasks/lifecycle/prune.ts), and the
  * promotions, batches and text calls in the background that seem abandoned.
@@ -10,6 +10,7 @@ import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
+import { pruneFiles } from '../src/objects/prune-files.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
@@ -57,7 +58,10 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         outputs: () => eachBatch((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
         files: async () => {
           const expired = await eachBatch((limit) => expireFiles(database, { now, urlGraceSeconds, limit }));
-          return expired + (await eachBatch((limit) => deleteOldMultipartUploads(database, { now, limit })));
+          const uploads = await eachBatch((limit) => deleteOldMultipartUploads(database, { now, limit }));
+          const pruned = await eachBatch((limit) => pruneFiles(database, { now, limit }));
+          metrics.passes.rowsPruned('files', pruned);
+          return expired + uploads + pruned;
         },
         async inputs() {
           // Contract §4: `INPUT_RETENTION_DAYS` after a task's end its input is erased; 0 keeps it.

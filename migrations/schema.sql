@@ -309,6 +309,7 @@ CREATE INDEX files_listed ON files USING btree (account_id, created_at, id) WHER
 CREATE INDEX files_of_upload ON files USING btree (upload_id) WHERE ((upload_id IS NOT NULL) AND (gone_at IS NULL));
 CREATE INDEX files_retained ON files USING btree (expires_at) WHERE (gone_at IS NULL);
 CREATE INDEX files_to_delete ON files USING btree (gone_at) WHERE ((gone_at IS NOT NULL) AND (bytes_deleted_at IS NULL));
+CREATE INDEX files_to_prune ON files USING btree (bytes_deleted_at) WHERE (bytes_deleted_at IS NOT NULL);
 
 CREATE TABLE installation (
   is_the_one boolean DEFAULT true NOT NULL,

@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import { FAILING_KINDS } from '../domain/failing-kind.ts';
 import type { FailingKind } from '../domain/failing-kind.ts';
 
-const PRUNED_KINDS = ['tasks', 'text_calls'] as const;
+const PRUNED_KINDS = ['tasks', 'text_calls', 'files'] as const;
 export type PrunedKind = (typeof PRUNED_KINDS)[number];
 
 export interface PassMetrics {
@@ -23,7 +23,7 @@ export function createPassMetrics(registry: Registry): PassMetrics {
   for (const kind of FAILING_KINDS) failures.inc({ kind }, 0);
   const pruned = new Counter({
     name: 'darkroom_pruned_total',
-    help: 'Old tasks and text calls that were exported to the object store and deleted, by kind',
+    help: 'Rows of old tasks, text calls and files that were deleted, by kind; the first two were exported before',
     labelNames: ['kind'],
     registers: [registry],
   });

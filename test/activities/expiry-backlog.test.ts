@@ -74,6 +74,29 @@ it('ends when its time budget is used up, and leaves the rest to the next run', 
   assert.deepEqual([first.files, second.files], [500, UPLOADS - 500]);
 });
 
+it('deletes rows of files whose bytes were deleted more than 30 days ago, and no others', async () => {
+  const { accountId } = await room.newCaller();
+  const metrics = createMetrics();
+  await room.rows(
+    `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at, gone_at,
+                        bytes_deleted_at)
+     SELECT 'gone_' || n, $1, 'gone/' || n, 'image/png', 1, '', now() - interval '90 days', now() - interval '80 days',
+            now() - interval '80 days', CASE WHEN n > 2 THEN now() - make_interval(days => 30, mins => n) END
+       FROM generate_series(1, 553) n WHERE n <> 2`,
+    accountId,
+  );
+  await room.rows(`UPDATE files SET bytes_deleted_at = now() - interval '29.99 days' WHERE id = 'gone_3'`);
+
+  const first = await pass(0, { metrics });
+  const [{ files }, others] = await Promise.all([pass(60_000, { metrics }), pass(60_000, { metrics })]);
+
+  assert.deepEqual([first.files, files + others.files], [500, 50]);
+  const left = await room.rows('SELECT id FROM files WHERE account_id = $1 ORDER BY id', accountId);
+  assert.deepEqual(left, [{ id: 'gone_1' }, { id: 'gone_3' }]);
+  const counted = parseExposition(await metrics.registry.metrics());
+  assert.equal(counted.value('darkroom_pruned_total', { kind: 'files' }), 550);
+});
+
 it('prunes text calls and tasks only if a retention is set, each with its own, and counts them', async () => {
   const pruning = await openCallPruningRoom(room);
   const metrics = createMetrics();
