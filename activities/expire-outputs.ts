@@ -1,14 +1,16 @@
 /**
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
- * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
+ * (src/objects/uploads.ts and prune-files.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
- * (src/batches/retention.ts), the tasks themselves (src/tasks/lifecycle/prune.ts), and the promotions, batches and text calls in the background that seem abandoned.
+ * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts), the tasks themselves (src/tasks/lifecycle/prune.ts), and the
+ * promotions, batches and text calls in the background that seem abandoned.
  */
 import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
 import { expireFiles } from '../src/objects/uploads.ts';
+import { pruneFiles } from '../src/objects/prune-files.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
@@ -20,6 +22,7 @@ import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operati
 import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
 import { deleteEndedCalls } from '../src/text/background/call-record.ts';
 import { deleteOldEvents } from '../src/text/background/event-log.ts';
+import { pruneTextCalls } from '../src/text/money/prune-calls.ts';
 import { deleteExpiredResponses } from '../src/text/responses/stored-responses.ts';
 import type { Activities, ExpireResult } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
@@ -41,13 +44,13 @@ const PASS_MS = 30_000;
 
 /** @param passMs how long new batches are started. */
 export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS): Activities['expireOutputs'] {
-  const { config, store, logger } = context;
+  const { config, store, logger, metrics } = context;
   return () =>
     untilWorkerStops(context, async (signal) => {
       const { database, accountDatabase, isolate } = passTools(context, signal);
       const now = await context.clock.read();
       const urlGraceSeconds = config.urls.lifetimeSeconds + ROUNDING_SECONDS + ACCEPTING_SECONDS;
-      const counts = { outputs: 0, files: 0, inputs: 0, responses: 0, requested: 0, tasks: 0 };
+      const counts = { outputs: 0, files: 0, inputs: 0, responses: 0, requested: 0, textCalls: 0, tasks: 0 };
       const endAt = performance.now() + passMs;
       const eachBatch = (workOn: (limit: number) => Promise<number>): Promise<number> =>
         inBatches({ signal, endAt }, workOn);
@@ -55,7 +58,10 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         outputs: () => eachBatch((limit) => expireOutputs(database, { now, urlGraceSeconds, limit })),
         files: async () => {
           const expired = await eachBatch((limit) => expireFiles(database, { now, urlGraceSeconds, limit }));
-          return expired + (await eachBatch((limit) => deleteOldMultipartUploads(database, { now, limit })));
+          const uploads = await eachBatch((limit) => deleteOldMultipartUploads(database, { now, limit }));
+          const pruned = await eachBatch((limit) => pruneFiles(database, { now, limit }));
+          metrics.passes.rowsPruned('files', pruned);
+          return expired + uploads + pruned;
         },
         async inputs() {
           // Contract §4: `INPUT_RETENTION_DAYS` after a task's end its input is erased; 0 keeps it.
@@ -79,7 +85,21 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const calls = await requestStalledCalls(database, BATCH);
           return batches + calls + (await requestStalledPromotions(database, now, isolate));
         },
-        // The last one, because it waits for the object store.
+        // The last two, because they wait for the object store. Whatever the first has to do, the second has its time.
+        async textCalls() {
+          const retentionDays = config.textCallRetentionDays;
+          if (retentionDays === 0) return 0;
+          const pruned = await pruneTextCalls(database, {
+            store,
+            now,
+            retentionDays,
+            signal,
+            endAt: Math.min(endAt, performance.now() + passMs / 3),
+            onPruned: (count) => metrics.passes.rowsPruned('text_calls', count),
+          });
+          if (pruned > 0) logger.info({ calls: pruned }, 'text calls pruned');
+          return pruned;
+        },
         async tasks() {
           const { inputRetentionDays, taskRetentionDays: retentionDays } = config;
           if (retentionDays === 0) return 0;
@@ -92,6 +112,7 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
             keepsInputs,
             signal,
             endAt,
+            onPruned: (count) => metrics.passes.rowsPruned('tasks', count),
           });
           if (pruned > 0) logger.info({ tasks: pruned }, 'tasks pruned');
           return pruned;

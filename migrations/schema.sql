@@ -309,6 +309,7 @@ CREATE INDEX files_listed ON files USING btree (account_id, created_at, id) WHER
 CREATE INDEX files_of_upload ON files USING btree (upload_id) WHERE ((upload_id IS NOT NULL) AND (gone_at IS NULL));
 CREATE INDEX files_retained ON files USING btree (expires_at) WHERE (gone_at IS NULL);
 CREATE INDEX files_to_delete ON files USING btree (gone_at) WHERE ((gone_at IS NOT NULL) AND (bytes_deleted_at IS NULL));
+CREATE INDEX files_to_prune ON files USING btree (bytes_deleted_at) WHERE (bytes_deleted_at IS NOT NULL);
 
 CREATE TABLE installation (
   is_the_one boolean DEFAULT true NOT NULL,
@@ -417,6 +418,11 @@ CREATE TABLE provider_hooks (
   CONSTRAINT provider_hooks_pkey PRIMARY KEY (task_id)
 );
 
+CREATE TABLE pruned_estimated_calls (
+  id text NOT NULL,
+  CONSTRAINT pruned_estimated_calls_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE pruned_tasks (
   task_id text NOT NULL,
   account_id text NOT NULL,
@@ -430,6 +436,13 @@ CREATE TABLE pruned_tasks (
   pruned_at timestamp with time zone DEFAULT now() NOT NULL,
   archive_id bigint NOT NULL,
   CONSTRAINT pruned_tasks_pkey PRIMARY KEY (task_id)
+);
+
+CREATE TABLE pruned_text_spend (
+  cap_id text NOT NULL,
+  day date NOT NULL,
+  spent_micro_usd bigint NOT NULL,
+  CONSTRAINT pruned_text_spend_pkey PRIMARY KEY (cap_id, day)
 );
 
 CREATE TABLE pruning_progress (
@@ -699,6 +712,20 @@ CREATE INDEX outputs_persistent ON outputs USING btree (account_id, created_at D
 CREATE INDEX outputs_retained ON outputs USING btree (retain_until) WHERE ((retain_until IS NOT NULL) AND (gone_at IS NULL));
 CREATE INDEX outputs_to_delete ON outputs USING btree (gone_at) WHERE ((gone_at IS NOT NULL) AND (bytes_deleted_at IS NULL));
 
+CREATE TABLE text_call_archives (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  object_key text NOT NULL,
+  size_bytes bigint NOT NULL,
+  sha256 text NOT NULL,
+  calls integer NOT NULL,
+  first_created_at timestamp with time zone NOT NULL,
+  last_created_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT text_call_archives_pkey PRIMARY KEY (id),
+  CONSTRAINT text_call_archives_object_key_key UNIQUE (object_key),
+  CONSTRAINT text_call_archives_calls_check CHECK ((calls > 0))
+);
+
 CREATE TABLE text_calls (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   settled_at timestamp with time zone,
@@ -735,6 +762,15 @@ CREATE TABLE text_processes (
   unbroken_since timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT text_processes_pkey PRIMARY KEY (id)
 ) WITH (fillfactor = 50);
+
+CREATE TABLE text_pruning_progress (
+  is_only boolean DEFAULT true NOT NULL,
+  block bigint,
+  round_ended_at timestamp with time zone DEFAULT '1970-01-01 00:00:00+00'::timestamp with time zone NOT NULL,
+  CONSTRAINT text_pruning_progress_pkey PRIMARY KEY (is_only),
+  CONSTRAINT text_pruning_progress_block_check CHECK ((block >= 0)),
+  CONSTRAINT text_pruning_progress_is_only_check CHECK (is_only)
+);
 
 CREATE TABLE text_responses (
   id text NOT NULL,

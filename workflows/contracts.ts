@@ -203,6 +203,8 @@ export interface ExpireResult {
   /** Stored answers of text models, and records of responses that clients waited for. */
   readonly responses: number;
   readonly requested: number;
+  /** Text calls that were pruned. */
+  readonly textCalls: number;
   /** Tasks that were pruned. */
   readonly tasks: number;
 }

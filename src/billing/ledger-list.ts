@@ -58,7 +58,8 @@ export class UnknownLedgerEntryError extends DarkroomError {
 
 /** Only a capture of a text call has a row there: some of a page's entries, each found by its key. */
 const ESTIMATED = `CASE WHEN kind = 'capture'
-                        THEN coalesce((SELECT t.is_estimated FROM text_calls t WHERE t.id = reference), false)
+                        THEN coalesce((SELECT t.is_estimated FROM text_calls t WHERE t.id = reference),
+                                      (SELECT true FROM pruned_estimated_calls p WHERE p.id = reference), false)
                         ELSE false END`;
 const COLUMNS = `kind, reference, created_at AS "createdAt", amount_micro_usd AS "amountMicroUsd", key_id AS "keyId", model,
                  ${ESTIMATED} AS "isEstimated", available_after_micro_usd AS "availableAfterMicroUsd", held_after_micro_usd AS "heldAfterMicroUsd"`;

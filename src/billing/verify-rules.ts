@@ -170,10 +170,13 @@ const textCalls = rules(
       AND NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
                        AND e.amount_micro_usd = t.held_micro_usd AND e.account_id = t.account_id)
    UNION ALL
+   -- A process that was stopped for a month settles its call once more after that was pruned: its money is over then.
    SELECT 'nothing is held for a call that never was', t.id, 'there is an entry of it'
      FROM text_calls t
-    WHERE t.process_id IS NULL AND EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = t.id
-                                             AND e.kind IN ('hold', 'capture', 'release'))
+    WHERE t.process_id IS NULL
+      AND EXISTS (SELECT 1 FROM ledger_entries e
+                   WHERE e.reference = t.id AND e.kind IN ('hold', 'capture', 'release')
+                  HAVING sum(${HELD_CHANGE}) <> 0 OR max(e.created_at) >= t.created_at)
    UNION ALL
    SELECT 'one settlement per text call, of what was held', t.id,
           format('held %s, settled %s, captured %s in the ledger and %s in the call, settled: %s',
@@ -227,7 +230,10 @@ const spendCaps = rules(
        JOIN spend_caps c ON c.id = u.cap_id
        JOIN ledger_entries h ON h.kind = 'hold' AND h.reference = t.id
        LEFT JOIN ledger_entries r ON r.kind = 'release' AND r.reference = t.id
-      WHERE t.spend_cap_ids IS NOT NULL),
+      WHERE t.spend_cap_ids IS NOT NULL
+      UNION ALL
+     SELECT p.cap_id, to_char(p.day, 'YYYY-MM-DD'), p.spent_micro_usd
+       FROM pruned_text_spend p JOIN spend_caps c ON c.id = p.cap_id),
    expected AS (
      SELECT cap_id, p.period, sum(amount) AS amount
        FROM spent CROSS JOIN LATERAL (VALUES (day), ('total')) AS p (period) GROUP BY cap_id, p.period)

@@ -84,6 +84,8 @@ export interface Config {
   readonly inputRetentionDays: number;
   /** 0: tasks are retained. */
   readonly taskRetentionDays: number;
+  /** 0: text calls are retained without limit. */
+  readonly textCallRetentionDays: number;
   /** The price of persistent storage, in micro-USD per GB (1e9 bytes) and month. */
   readonly storagePriceMicroUsdPerGbMonth: bigint;
   readonly modelsDir: string | undefined;
@@ -166,7 +168,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     encryptionKeyFallbacks: read.longSecrets('ENCRYPTION_KEY_FALLBACKS'),
     outputRetentionDays: read.integer('OUTPUT_RETENTION_DAYS'),
     inputRetentionDays: read.integer('INPUT_RETENTION_DAYS'),
-    taskRetentionDays: readTaskRetention(read),
+    taskRetentionDays: readRowRetention(read, 'TASK_RETENTION_DAYS', 'tasks'),
+    textCallRetentionDays: readRowRetention(read, 'TEXT_CALL_RETENTION_DAYS', 'text calls'),
     storagePriceMicroUsdPerGbMonth: readStoragePrice(read),
     modelsDir: read.text('MODELS_DIR') || undefined,
     callbacks: {
@@ -226,13 +229,17 @@ function readDownloads(read: EnvironmentReader): 'proxy' | 'direct' {
  * As long as stored responses and batches refer to tasks, and longer than a callback is retried with the default
  * schedule or a history is retained.
  */
-const MIN_TASK_RETENTION_DAYS = 30;
+const MIN_ROW_RETENTION_DAYS = 30;
 
-function readTaskRetention(read: EnvironmentReader): number {
-  const days = read.integer('TASK_RETENTION_DAYS');
-  if (days !== 0 && days < MIN_TASK_RETENTION_DAYS) {
+function readRowRetention(
+  read: EnvironmentReader,
+  name: 'TASK_RETENTION_DAYS' | 'TEXT_CALL_RETENTION_DAYS',
+  rows: string,
+): number {
+  const days = read.integer(name);
+  if (days !== 0 && days < MIN_ROW_RETENTION_DAYS) {
     read.report(
-      `TASK_RETENTION_DAYS: ${days} is too few: set at least ${MIN_TASK_RETENTION_DAYS}, or 0 to retain tasks without limit`,
+      `${name}: ${days} is too few: set at least ${MIN_ROW_RETENTION_DAYS}, or 0 to retain ${rows} without limit`,
     );
   }
   return days;

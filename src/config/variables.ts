@@ -194,6 +194,13 @@ export const VARIABLES = {
     maximum: 36500,
     help: 'How long after its end a task stays in the database; then it is exported to the object store and pruned. At least 30; 0: without limit.',
   },
+  TEXT_CALL_RETENTION_DAYS: {
+    kind: 'integer',
+    fallback: '0',
+    minimum: 0,
+    maximum: 36500,
+    help: 'How long after its settlement the record of a text call stays in the database; then it is exported to the object store and pruned. At least 30; 0: without limit.',
+  },
   URL_LIFETIME_SECONDS: {
     kind: 'integer',
     fallback: '1800',

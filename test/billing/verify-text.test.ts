@@ -134,6 +134,18 @@ describe('verification of text calls', () => {
     }
   });
 
+  it('counts what pruned calls spent under a cap, and finds where it differs', async () => {
+    const prune = `DELETE FROM text_calls WHERE id = '${settled.id}'`;
+    const spent = (microUsd: number): string =>
+      `INSERT INTO pruned_text_spend SELECT '${capId}', (created_at AT TIME ZONE 'UTC')::date, ${microUsd}
+         FROM ledger_entries WHERE kind = 'hold' AND reference = '${settled.id}'`;
+
+    assert.deepEqual(await brokenBy(prune, spent(100)), []);
+    assert.deepEqual(await brokenBy(prune), [CAPS]);
+    assert.deepEqual(await brokenBy(prune, spent(99)), [CAPS]);
+    assert.deepEqual(await brokenBy(spent(1)), [CAPS]);
+  });
+
   it('finds an account whose balance changed without an entry', async () => {
     const change = `UPDATE account_counters SET held_micro_usd = held_micro_usd - 1 WHERE account_id = '${accountId}'`;
 

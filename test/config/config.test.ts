@@ -179,6 +179,20 @@ describe('the configuration', () => {
     assert.match(problemsOf({ TASK_RETENTION_DAYS: '-1' }).join(), /^TASK_RETENTION_DAYS/);
   });
 
+  it('retains text calls for ever, or for at least 30 days, whatever holds for tasks', () => {
+    const settings = [{}, { TEXT_CALL_RETENTION_DAYS: '30' }, { TASK_RETENTION_DAYS: '30' }];
+    assert.deepEqual(
+      settings.map((set) => load(set).textCallRetentionDays),
+      [0, 30, 0],
+    );
+    assert.deepEqual(problemsOf({ TEXT_CALL_RETENTION_DAYS: '29' }), [
+      'TEXT_CALL_RETENTION_DAYS: 29 is too few: set at least 30, or 0 to retain text calls without limit',
+    ]);
+    for (const days of ['-1', 'many', '36501']) {
+      assert.match(problemsOf({ TEXT_CALL_RETENTION_DAYS: days }).join(), /^TEXT_CALL_RETENTION_DAYS/);
+    }
+  });
+
   it('rejects redirects to a store that has no endpoint', () => {
     assert.deepEqual(problemsOf({ DOWNLOADS: 'direct' }), ['DOWNLOADS: direct needs a STORE_URL of an S3 bucket']);
   });

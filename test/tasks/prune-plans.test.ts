@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import type { Database, Queryable, Statement } from '../../src/database/database.ts';
+import type { Statement } from '../../src/database/database.ts';
 import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import { createOldTask, openPruningRoom } from './old-tasks.ts';
 import type { PruningRoom } from './old-tasks.ts';
+import { recording } from './recorded-statements.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -74,21 +75,6 @@ async function copyRows(table: string): Promise<void> {
     `INSERT INTO ${table} (${names}) SELECT ${values} FROM ${table} t, generate_series(1, ${TASKS}) n
       WHERE NOT starts_with(t.${own}, 'tk-copy-')`,
   );
-}
-
-/** The same database; the statements that it runs are added to a list. */
-function recording(database: Database, into: Map<string, Statement>): Database {
-  const recorded = (queryable: Queryable): Queryable => ({
-    query(statement, values) {
-      into.set(statement.name, statement);
-      return queryable.query(statement, values);
-    },
-  });
-  return {
-    ...database,
-    ...recorded(database),
-    transaction: (work) => database.transaction((transaction) => work(recorded(transaction))),
-  };
 }
 
 async function assertByIndexes(statements: ReadonlyMap<string, Statement>): Promise<void> {

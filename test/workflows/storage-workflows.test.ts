@@ -49,7 +49,7 @@ describe('promoteOutput', () => {
 
 describe('the passes', () => {
   for (const [type, input, result] of [
-    ['expireOutputs', [], { outputs: 3, files: 2, inputs: 4, responses: 5, requested: 1, tasks: 0 }],
+    ['expireOutputs', [], { outputs: 3, files: 2, inputs: 4, responses: 5, requested: 1, textCalls: 0, tasks: 0 }],
     ['sweepObjects', [{ target: 'deleted' }], { deleted: 4 }],
     ['sweepObjects', [{ target: 'unnamed' }], { deleted: 4 }],
     ['meterStorage', [], { days: 5, returned: 1 }],
@@ -112,7 +112,7 @@ describe('maintain', () => {
     const pass = await lab.startOther('maintain', {
       expireOutputs: () => {
         expiries += 1;
-        return Promise.resolve({ outputs: 3, files: 0, inputs: 0, responses: 0, requested: 1, tasks: 0 });
+        return Promise.resolve({ outputs: 3, files: 0, inputs: 0, responses: 0, requested: 1, textCalls: 0, tasks: 0 });
       },
       sweepObjects: () => {
         sweeps += 1;
@@ -128,7 +128,15 @@ describe('maintain', () => {
 
     assert.deepEqual(await pass.result(), {
       repair: { checked: 9, settled: 6, restarted: 3 },
-      expired: { outputs: 3 * expiries, files: 0, inputs: 0, responses: 0, requested: expiries, tasks: 0 },
+      expired: {
+        outputs: 3 * expiries,
+        files: 0,
+        inputs: 0,
+        responses: 0,
+        requested: expiries,
+        textCalls: 0,
+        tasks: 0,
+      },
       swept: { deleted: 2 * sweeps },
     });
     for (const times of [expiries, sweeps]) assert.ok(times >= 1 && times <= 3, String(times));
@@ -173,7 +181,7 @@ describe('maintain', () => {
       },
       async expireOutputs() {
         await repaired.reached;
-        return { outputs: 1, files: 0, inputs: 0, responses: 0, requested: 0, tasks: 0 };
+        return { outputs: 1, files: 0, inputs: 0, responses: 0, requested: 0, textCalls: 0, tasks: 0 };
       },
       async sweepObjects() {
         await repaired.reached;
@@ -183,7 +191,7 @@ describe('maintain', () => {
 
     assert.deepEqual(await pass.result(), {
       repair: { checked: 3, settled: 0, restarted: 0 },
-      expired: { outputs: 1, files: 0, inputs: 0, responses: 0, requested: 0, tasks: 0 },
+      expired: { outputs: 1, files: 0, inputs: 0, responses: 0, requested: 0, textCalls: 0, tasks: 0 },
       swept: { deleted: 1 },
     });
   });

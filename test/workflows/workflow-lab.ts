@@ -51,7 +51,8 @@ const GOES_WELL: Activities = {
   sendCallback: () => Promise.resolve({ state: 'delivered' }),
   reconcileTasks: () => Promise.resolve({ checked: 3, settled: 2, restarted: 1 }),
   promoteOutput: () => Promise.resolve({ state: 'persistent' }),
-  expireOutputs: () => Promise.resolve({ outputs: 3, files: 2, inputs: 4, responses: 5, requested: 1, tasks: 0 }),
+  expireOutputs: () =>
+    Promise.resolve({ outputs: 3, files: 2, inputs: 4, responses: 5, requested: 1, textCalls: 0, tasks: 0 }),
   sweepObjects: () => Promise.resolve({ deleted: 4 }),
   meterStorage: () => Promise.resolve({ days: 5, returned: 1 }),
 };

@@ -7,12 +7,12 @@ import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
+import { writeArchive } from '../../objects/archive.ts';
+import type { StoredArchive } from '../../objects/archive.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { MAX_PAGE, findAccountAfter, lockUnchanged, readPage, readRecords } from './prunable-tasks.ts';
 import type { Place, PrunableTask, Retention } from './prunable-tasks.ts';
-import { writeArchive } from './task-archive.ts';
-import type { StoredArchive } from './task-archive.ts';
 
 /** A round looks at all tasks that are old enough, also at those that have to stay, so it rests before the next one. */
 const REST_SECONDS = 3_600;
@@ -31,6 +31,8 @@ export interface PruneOptions {
   readonly signal: AbortSignal;
   /** By `performance.now()`: no other page begins after it. */
   readonly endAt: number;
+  /** Called after each page of which tasks were pruned. */
+  readonly onPruned?: ((count: number) => void) | undefined;
   /** The maximum number of tasks in a page; default: as many as one may have. */
   readonly pageSize?: number;
 }
@@ -43,13 +45,14 @@ export interface PruneOptions {
  *   with the one after it, and the next round tries that page again.
  */
 export async function pruneTasks(database: Database, options: PruneOptions): Promise<number> {
-  const { now, retentionDays, keepsInputs, signal, endAt } = options;
+  const { now, retentionDays, keepsInputs, signal, endAt, onPruned } = options;
   const retention = { endedBefore: (now - retentionDays * MS_PER_DAY) / 1000, keepsInputs };
   let place = await beginAt(database, now, retention);
   let pruned = 0;
   while (place !== undefined) {
     signal.throwIfAborted();
     const { count, next } = await prunePage(database, place, retention, options);
+    if (count > 0) onPruned?.(count);
     pruned += count;
     place = next ?? (await goToAccountAfter(database, place.accountId, now, retention));
     if (performance.now() >= endAt) return pruned;
@@ -134,7 +137,7 @@ async function exportAndDelete(
 ): Promise<number> {
   const exported = await readRecords(database, ids);
   if (exported.length === 0) return 0;
-  const archive = await writeArchive(store, accountId, exported, signal);
+  const archive = await writeArchive(store, `tasks/${accountId}`, exported, signal);
   signal.throwIfAborted();
   return accountDatabase(accountId).transaction((transaction) =>
     deleteExported(transaction, accountId, exported, archive, retention),

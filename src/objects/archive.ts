@@ -1,23 +1,23 @@
 /**
- * The objects to which tasks are exported before they are pruned (docs/decisions/0054): a JSON line for each task,
- * compressed with gzip. An export counts only once it was read back.
+ * The objects to which rows are exported before they are pruned (docs/decisions/0054 and 0055): a JSON line for each
+ * task or text call, compressed with gzip. An export counts only once it was read back.
  */
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
-import { unlessAborted } from '../../domain/unless-aborted.ts';
-import type { ObjectStore } from '../../objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { unlessAborted } from '../domain/unless-aborted.ts';
+import type { ObjectStore } from './stores/object-store.ts';
+import { StoreUnavailableError } from './stores/store-unavailable-error.ts';
 
 /** How long writing an archive, and reading it back, may each take. */
 const STORE_WITHIN_MS = 8_000;
 
 const compress = promisify(gzip);
 
-/** A task as one line: its id, and its rows as JSON. */
-export interface ArchivedTask {
+/** A row, and what belongs to it, as one line of JSON. */
+export interface ArchivedRow {
   readonly id: string;
   /** ISO 8601. */
   readonly createdAt: string;
@@ -42,21 +42,22 @@ export class ArchiveDamagedError extends DarkroomError {
 }
 
 /**
- * Writes tasks of one account, and reads them back. The key contains the hash of the content, so that a page that is
- * exported again replaces only an equal object.
+ * Writes rows, and reads them back. The key contains the hash of the content, so that a page that is exported again
+ * replaces only an equal object.
  *
- * @param tasks at least one, in the order of their times.
+ * @param under what the key begins with: `tasks/<account>` or `text-calls`.
+ * @param rows at least one, in the order of their times.
  * @throws {StoreUnavailableError} @throws {ArchiveDamagedError}
  */
 export async function writeArchive(
   store: ObjectStore,
-  accountId: string,
-  tasks: readonly ArchivedTask[],
+  under: string,
+  rows: readonly ArchivedRow[],
   signal: AbortSignal,
 ): Promise<StoredArchive> {
-  const body = await compress(tasks.map(({ line }) => `${line}\n`).join(''));
+  const body = await compress(rows.map(({ line }) => `${line}\n`).join(''));
   const sha256 = createHash('sha256').update(body).digest('hex');
-  const objectKey = archiveKey(accountId, tasks, sha256);
+  const objectKey = archiveKey(under, rows, sha256);
   await within('put', signal, (bounded) =>
     store.put(objectKey, body, { mimeType: 'application/gzip', signal: bounded }),
   );
@@ -65,10 +66,10 @@ export async function writeArchive(
   return { objectKey, sizeBytes: body.length, sha256 };
 }
 
-function archiveKey(accountId: string, tasks: readonly ArchivedTask[], sha256: string): string {
-  const [first] = tasks;
-  if (first === undefined) throw new RangeError('an archive without tasks');
-  return `archive/tasks/${accountId}/${first.createdAt.slice(0, 7)}/${first.id}-${sha256.slice(0, 16)}.ndjson.gz`;
+function archiveKey(under: string, rows: readonly ArchivedRow[], sha256: string): string {
+  const [first] = rows;
+  if (first === undefined) throw new RangeError('an archive without rows');
+  return `archive/${under}/${first.createdAt.slice(0, 7)}/${first.id}-${sha256.slice(0, 16)}.ndjson.gz`;
 }
 
 /** @throws {StoreUnavailableError} the time is over. Also what the work throws, and the signal's reason. */
