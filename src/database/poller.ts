@@ -5,7 +5,10 @@
 import type { Logger } from '../telemetry/log.ts';
 
 export interface Poller {
-  /** Plans the next poll, if it is needed and none is planned or in progress. */
+  /**
+   * Plans the next poll, if it is needed and none is in progress. One that is planned already is moved only forward,
+   * where the wait has become shorter.
+   */
   schedule(): void;
   /** Drops the next poll; one in progress ends. */
   stop(): void;
@@ -25,6 +28,7 @@ export interface PollerOptions {
 
 export function createPoller({ what, poll, isNeeded, waitMs, onFailure, logger }: PollerOptions): Poller {
   let timer: NodeJS.Timeout | undefined;
+  let dueAt = 0;
   let isPolling = false;
   let failures = 0;
 
@@ -46,8 +50,13 @@ export function createPoller({ what, poll, isNeeded, waitMs, onFailure, logger }
   };
 
   const schedule = (): void => {
-    if (isPolling || timer !== undefined || !isNeeded()) return;
-    timer = setTimeout(() => void tick(), waitMs(failures));
+    if (isPolling || !isNeeded()) return;
+    const wait = waitMs(failures);
+    const isDueAt = performance.now() + wait;
+    if (timer !== undefined && dueAt <= isDueAt) return;
+    clearTimeout(timer);
+    dueAt = isDueAt;
+    timer = setTimeout(() => void tick(), wait);
     timer.unref();
   };
 

@@ -30,6 +30,7 @@ import { createUploadSlots } from '../objects/uploads.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createBackgroundFeed } from '../text/background/event-feed.ts';
 import { createTextAnswers } from '../text/answer.ts';
+import { createTaskReader } from '../tasks/record/task-reader.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
 import { createPieceFeed } from '../tasks/listing/piece-feed.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
@@ -86,6 +87,7 @@ export function createHttpContext(
     turns: createTurns(),
     clientAddress,
     keyUse,
+    taskReader: createTaskReader(database),
     feed: createEventFeed({ database, logger: foundation.logger }),
     pieces: createPieceFeed({ database, logger: foundation.logger }),
     backgroundFeed: createBackgroundFeed({ database, logger: foundation.logger }),

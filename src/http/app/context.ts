@@ -22,6 +22,7 @@ import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { Turns } from '../../limits/turns.ts';
 import type { OutboxItem } from '../../tasks/outbox/outbox.ts';
 import type { TaskCreator } from '../../tasks/create/create.ts';
+import type { TaskReader } from '../../tasks/record/task-reader.ts';
 import type { EventFeed } from '../../tasks/listing/feed.ts';
 import type { PieceFeed } from '../../tasks/listing/piece-feed.ts';
 import type { MediaInspector } from '@darkroom/media/inspect';
@@ -90,6 +91,8 @@ export interface HttpContext {
   readonly catalogue: Catalogue;
   readonly upstreamSettings: UpstreamSettings;
   readonly taskCreator: TaskCreator;
+  /** Reads of tasks that may share a statement. */
+  readonly taskReader: TaskReader;
   /** Verifies that providers signed their webhooks. */
   readonly hookVerifier: HookVerifier;
   readonly textAnswers: TextAnswers;

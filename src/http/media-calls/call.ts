@@ -335,7 +335,7 @@ async function waitForEnd(
 ): Promise<TaskDetail | 'disconnected' | 'another'> {
   const { ctx, caller } = request;
   const taskId = response.taskId();
-  const read = () => readTask(http.database, taskId, caller.accountId);
+  const read = () => http.taskReader.read(taskId, caller.accountId);
   const first = await read();
   if (isTerminal(first.status) || seconds === 0) return first;
   // Of the later statuses there is only the last.

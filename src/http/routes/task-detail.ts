@@ -4,7 +4,6 @@
 import { Type } from 'typebox';
 import { isTerminal } from '../../domain/task-status.ts';
 import { readTaskInput } from '../../tasks/record/input.ts';
-import { readTask } from '../../tasks/record/read.ts';
 import { presentInput } from '../../presenters/input.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
@@ -55,7 +54,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
       async handle({ ctx, caller, params, query }) {
         const taskId = taskIdOf(params);
         const seconds = ctx.method === 'HEAD' ? undefined : preferredWait(ctx.get('Prefer'));
-        let task = await readTask(http.database, taskId, caller.accountId);
+        let task = await http.taskReader.read(taskId, caller.accountId);
         // Where as many wait as may, this one is answered at once: a preference may be ignored (RFC 7240 §2).
         const lease = seconds === undefined ? 'none' : http.waitingResponses.tryTake(caller.accountId);
         if (seconds !== undefined && typeof lease !== 'string') {
@@ -67,7 +66,7 @@ export function taskDetailRoutes(http: HttpContext): readonly Route[] {
             if (ctx.res.destroyed) return undefined;
             // A client that waits when the process ends sends its next request to another one.
             if (!http.isReady()) ctx.set('Connection', 'close');
-            task = await readTask(http.database, taskId, caller.accountId);
+            task = await http.taskReader.read(taskId, caller.accountId);
           }
         }
         const detail = await respondWithTask(ctx, http, task);

@@ -8,6 +8,7 @@
  * poll failed or returned too many, it is read again from that listener's position.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { createPollPace } from '../../database/poll-pace.ts';
 import { createPoller } from '../../database/poller.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -34,13 +35,8 @@ export interface EventFeed {
   close(): void;
 }
 
-/**
- * The polling interval in milliseconds. It determines the longest delay of an event and the load of one process on the
- * database: four reads a second.
- */
-const POLL_INTERVAL_MS = 250;
-/** The longest polling interval while the database is unavailable, in milliseconds. */
-const MAX_BACKOFF_MS = 4_000;
+/** The polling interval while the database is unavailable, in milliseconds; otherwise poll-pace.ts. */
+const UNAVAILABLE = { firstMs: 500, maxMs: 4_000 };
 /** The maximum number of new events of one poll. If there are more, every listener catches up from its own `seq`. */
 const MAX_NEW_EVENTS = 10_000;
 /** The maximum number of listeners that catch up in one poll, and the number of events that each gets. */
@@ -100,6 +96,9 @@ export function createEventFeed({
   let isClosed = false;
   /** What the last poll could see; undefined: every listener joins anew. */
   let snapshot: string | undefined;
+  /** The tasks of `byTask` as an array of PostgreSQL; undefined: they have changed. */
+  let watched: string | undefined;
+  const pace = createPollPace();
 
   const everybodyJoins = (): void => {
     snapshot = undefined;
@@ -115,6 +114,7 @@ export function createEventFeed({
         continue;
       }
       subscriber.seq = seq;
+      pace.happened();
       subscriber.listener.onEvent({ seq, at, type, detail });
     }
   };
@@ -126,7 +126,8 @@ export function createEventFeed({
       snapshot ?? null,
       joiners.map(({ subscriber }) => subscriber.taskId),
       joiners.map(({ after }) => after),
-      [...byTask.keys()],
+      // Kept for the next poll: of ten thousand tasks the driver makes it in milliseconds, during which nothing else runs.
+      (watched ??= `{${[...byTask.keys()].join(',')}}`),
     ]);
     const [first, ...events] = rows;
     // The listeners may have left meanwhile.
@@ -141,13 +142,13 @@ export function createEventFeed({
 
   const poller = createPoller({
     what: 'the task event feed',
-    poll,
+    poll: () => pace.timed(poll),
     isNeeded: () => count > 0 && !isClosed,
-    waitMs: (failures) =>
+    waitMs: (failures) => {
+      if (failures > 0) return backoffMs(UNAVAILABLE, failures - 1);
       // More of them wait than one poll can serve.
-      failures === 0 && joining.size >= MAX_JOINING
-        ? 0
-        : backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures),
+      return joining.size >= MAX_JOINING ? 0 : pace.waitMs(byTask.size);
+    },
     onFailure: everybodyJoins,
     logger,
   });
@@ -160,15 +161,21 @@ export function createEventFeed({
       }
       const subscriber: Subscriber = { taskId, listener, seq: after };
       const others = byTask.get(taskId);
-      if (others === undefined) byTask.set(taskId, new Set([subscriber]));
-      else others.add(subscriber);
+      if (others === undefined) {
+        byTask.set(taskId, new Set([subscriber]));
+        watched = undefined;
+      } else others.add(subscriber);
       joining.add(subscriber);
       count += 1;
+      pace.happened();
       poller.schedule();
       return () => {
         const subscribers = byTask.get(taskId);
         if (subscribers?.delete(subscriber) !== true) return;
-        if (subscribers.size === 0) byTask.delete(taskId);
+        if (subscribers.size === 0) {
+          byTask.delete(taskId);
+          watched = undefined;
+        }
         joining.delete(subscriber);
         count -= 1;
         if (count > 0) return;

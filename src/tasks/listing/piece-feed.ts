@@ -3,6 +3,7 @@
  * runs only while there are readers, as for events (feed.ts).
  */
 import type { Queryable } from '../../database/database.ts';
+import { createPollPace } from '../../database/poll-pace.ts';
 import { createPoller } from '../../database/poller.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
@@ -23,9 +24,8 @@ export interface PieceFeed {
   subscribe(taskId: TaskId, reader: PieceReader): () => void;
 }
 
-/** The polling interval in milliseconds, and the longest one while the database is unavailable. */
-const POLL_INTERVAL_MS = 250;
-const MAX_BACKOFF_MS = 4_000;
+/** The polling interval while the database is unavailable, in milliseconds; otherwise poll-pace.ts. */
+const UNAVAILABLE = { firstMs: 500, maxMs: 4_000 };
 
 interface Subscriber {
   readonly taskId: string;
@@ -42,12 +42,14 @@ export function createPieceFeed({
   readonly logger: Logger;
 }): PieceFeed {
   const byTask = new Map<string, Set<Subscriber>>();
+  const pace = createPollPace();
   const offer = ({ taskId, source, position, bytes }: OutputPiece & { readonly taskId: string }): void => {
     for (const subscriber of byTask.get(taskId) ?? []) {
       subscriber.source ??= source;
       // Pieces follow each other: after a missing one the rest comes from the stored file.
       if (source !== subscriber.source || position !== subscriber.position) continue;
       subscriber.position += bytes.length;
+      pace.happened();
       subscriber.reader.onBytes(bytes);
     }
   };
@@ -60,9 +62,9 @@ export function createPieceFeed({
 
   const poller = createPoller({
     what: 'files while they are generated',
-    poll,
+    poll: () => pace.timed(poll),
     isNeeded: () => byTask.size > 0,
-    waitMs: (failures) => backoffMs({ firstMs: POLL_INTERVAL_MS, maxMs: MAX_BACKOFF_MS }, failures),
+    waitMs: (failures) => (failures > 0 ? backoffMs(UNAVAILABLE, failures - 1) : pace.waitMs(byTask.size)),
     logger,
   });
 
@@ -72,6 +74,7 @@ export function createPieceFeed({
       const others = byTask.get(taskId);
       if (others === undefined) byTask.set(taskId, new Set([subscriber]));
       else others.add(subscriber);
+      pace.happened();
       poller.schedule();
       return () => {
         const subscribers = byTask.get(taskId);
