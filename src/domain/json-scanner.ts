@@ -61,7 +61,7 @@ export interface JsonScanner {
 export function createJsonScanner(bounds: JsonBounds = JSON_BOUNDS): JsonScanner {
   /** Of each level that is open: whether it is an object, and how many commas it has. */
   const isObject: boolean[] = [];
-  const commas = new Uint32Array(bounds.depth + 1);
+  const commas: number[] = [];
   let depth = 0;
   let values = 1;
   let isInText = false;

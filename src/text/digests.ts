@@ -2,8 +2,7 @@
  * The beginnings of a conversation, in whole messages, as hashes: code that recognizes an earlier beginning need not
  * store any content.
  */
-import { createHash } from 'node:crypto';
-import type { Hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message, TextRequest } from './request.ts';
 
@@ -21,9 +20,7 @@ export async function digestsOf(
   owner: string,
   { tools, messages }: Pick<TextRequest, 'tools' | 'messages'>,
 ): Promise<readonly [string, ...string[]]> {
-  const hash = createHash('sha256');
-  await update(hash, JSON.stringify([owner, tools]));
-  let digest = hash.digest('base64');
+  let digest = await hashOf([JSON.stringify([owner, tools])]);
   const digests: [string, ...string[]] = [digest];
   for (const message of messages) {
     if (digests.length % TURN_MESSAGES === 0) await nextTurn();
@@ -33,21 +30,25 @@ export async function digestsOf(
   return digests;
 }
 
-async function digestOf(before: string, message: Message): Promise<string> {
-  const hash = createHash('sha256').update(before);
-  const { content, ...rest } = message;
-  hash.update(JSON.stringify(rest));
+async function digestOf(before: string, { content, ...rest }: Message): Promise<string> {
+  const pieces = [before, JSON.stringify(rest)];
   for (const part of content) {
     const text = part.type === 'image' ? part.url : part.type === 'text' ? part.text : part.refusal;
-    hash.update(JSON.stringify([part.type, part.type === 'image' ? part.detail : null, text.length]));
-    await update(hash, text);
+    pieces.push(JSON.stringify([part.type, part.type === 'image' ? part.detail : null, text.length]), text);
   }
-  return hash.digest('base64');
+  return hashOf(pieces);
 }
 
-async function update(hash: Hash, text: string): Promise<void> {
-  for (let at = 0; at < text.length; at += TURN_CHARACTERS) {
-    if (at > 0) await nextTurn();
-    hash.update(text.slice(at, at + TURN_CHARACTERS));
+async function hashOf(pieces: readonly string[]): Promise<string> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  // Half the time of a hash object.
+  if (length <= TURN_CHARACTERS) return hash('sha256', pieces.join(''), 'base64');
+  const whole = createHash('sha256');
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += TURN_CHARACTERS) {
+      if (at > 0) await nextTurn();
+      whole.update(piece.slice(at, at + TURN_CHARACTERS));
+    }
   }
+  return whole.digest('base64');
 }

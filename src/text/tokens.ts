@@ -43,7 +43,8 @@ export async function loadTokenizer(): Promise<void> {
   if (loaded !== undefined) return;
   const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base');
   // Text that looks like a control token is ordinary text here.
-  loaded = (text) => countTokens(text, { disallowedSpecial: new Set() });
+  const options = { disallowedSpecial: new Set<string>() };
+  loaded = (text) => countTokens(text, options);
 }
 
 /** How many tokens a text has. @throws {Error} `loadTokenizer` was not awaited. */

@@ -385,7 +385,7 @@ describe('a conversation with an image', () => {
     const until = new AbortController();
     const model = { features: ['images' as const] };
     const earlier = { conversation, referenced: new Map<string, ConversationItem>() };
-    const filled = await withEarlierImages(served.http, { caller, until: until.signal }, model, earlier);
+    const filled = await withEarlierImages(served.http, { caller, until: () => until.signal }, model, earlier);
     until.abort();
     assert.deepEqual(
       filled.conversation.map((item) => 'result' in item && item.result),

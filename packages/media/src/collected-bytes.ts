@@ -7,7 +7,7 @@ const SMALLEST_BLOCK = 1_024;
 const LARGEST_BLOCK = 64 * 1_024;
 
 export class CollectedBytes {
-  #blocks: Buffer[] = [];
+  #blocks: Buffer<ArrayBuffer>[] = [];
   /** Bytes at the end of the last block that are not filled. */
   #free = 0;
   #length = 0;
@@ -41,9 +41,9 @@ export class CollectedBytes {
 
   /** All that has arrived, in memory of its own; nothing is held here afterwards. */
   take(): Buffer<ArrayBuffer> {
-    const whole = Buffer.allocUnsafeSlow(this.#length);
-    let end = 0;
-    for (const block of this.#blocks) end += block.copy(whole, end);
+    const [first] = this.#blocks;
+    // Most bodies arrive in one piece, which fills its block.
+    const whole = first?.length === this.#length ? first : this.#copy();
     this.clear();
     return whole;
   }
@@ -53,6 +53,13 @@ export class CollectedBytes {
     this.#free = 0;
     this.#length = 0;
     this.#heldBytes = 0;
+  }
+
+  #copy(): Buffer<ArrayBuffer> {
+    const whole = Buffer.allocUnsafeSlow(this.#length);
+    let end = 0;
+    for (const block of this.#blocks) end += block.copy(whole, end);
+    return whole;
   }
 
   /** Blocks double, so that a small body takes little. */

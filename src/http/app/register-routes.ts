@@ -133,8 +133,9 @@ function server(http: HttpContext, route: Route): Serve {
 
   function setLimitHeaders(ctx: Served, budget: Budget): void {
     setRateLimitHeaders(http, ctx, budget);
-    if (hasOpenAiLimits) setOpenAiLimitHeaders(http, ctx, 'requests', budget);
+    // Those of text have the requests in them.
     if (route.budget === 'text' && ctx.state.caller !== undefined) setTextLimitHeaders(http, ctx, ctx.state.caller);
+    else if (hasOpenAiLimits) setOpenAiLimitHeaders(http, ctx, 'requests', budget);
   }
 
   function requireAccess(caller: Caller): void {
@@ -163,7 +164,7 @@ function server(http: HttpContext, route: Route): Serve {
     // The media route's query is ignored: some players add one of their own.
     const isStrict = route.response.kind !== 'other' || route.query !== undefined;
     const { query, prefixed } = isStrict
-      ? readQuery(ctx.URL.searchParams, route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
+      ? readQuery(searchOf(ctx), route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
       : { query: {}, prefixed: {} };
     const request: Parameters<Route['handle']>[0] = {
       ctx,
@@ -249,6 +250,13 @@ function readBudget(caller: Caller): Budget {
   return { id: `read:${caller.accountId}`, perMinute: caller.readsPerMinute };
 }
 
+const NO_SEARCH = new URLSearchParams();
+
+/** Most targets have no query, and reading one makes a URL. */
+function searchOf(ctx: Served): URLSearchParams {
+  return ctx.originalUrl.includes('?') ? ctx.URL.searchParams : NO_SEARCH;
+}
+
 function paramsOf(ctx: Served): Record<string, string> {
   const params: Readonly<Record<string, string | string[] | undefined>> = ctx.params;
   return Object.fromEntries(
@@ -264,7 +272,7 @@ function contentOf({ response }: Route, result: unknown): unknown {
 /** Responds with JSON; what the client already has (its `If-None-Match`) gets a 304 (contract §3). */
 function answerJson(ctx: Served, value: unknown): void {
   const text = JSON.stringify(value);
-  ctx.type = 'application/json; charset=utf-8';
+  ctx.set('Content-Type', 'application/json; charset=utf-8');
   ctx.body = text;
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return;
   const tag = etag(text);

@@ -5,11 +5,14 @@ export type ParsedBody =
   | { readonly kind: 'not_utf8' }
   | { readonly kind: 'not_json' };
 
+/** Without `stream`, a decoder keeps nothing of one body for the next, not even of one that is not UTF-8. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+
 /** @param bytes within the bounds of json-scanner.ts. */
 export function parseBody(bytes: Uint8Array): ParsedBody {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    text = UTF8.decode(bytes);
   } catch {
     return { kind: 'not_utf8' };
   }

@@ -49,7 +49,12 @@ export function chatRoutes(http: HttpContext): readonly Route[] {
         const model = http.catalogue.resolveText(body.model);
         setDeprecationHeaders(ctx, model);
         await large?.nextTurn();
-        const call = { id: newTextCallId('chat'), caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res) };
+        const call = {
+          id: newTextCallId('chat'),
+          caller,
+          nextTurn: large?.nextTurn,
+          until: () => closedSignal(ctx.res),
+        };
         return answerTextCall(http, request, await decodeChatCall(http, model, body, call));
       },
     }),

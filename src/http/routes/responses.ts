@@ -150,7 +150,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           id,
           caller,
           nextTurn: large?.nextTurn,
-          until: closedSignal(ctx.res),
+          until: () => closedSignal(ctx.res),
           client: images.client,
         });
         const answering = answerTextCall(http, request, {
@@ -178,7 +178,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         if (startingAfter !== undefined && !isStreamed) {
           throw new InvalidTextRequest('starting_after', 'starting_after needs stream to be true');
         }
-        const complete = imageReader(http, { caller, until: closedSignal(ctx.res) });
+        const complete = imageReader(http, { caller, until: () => closedSignal(ctx.res) });
         const options = { include, complete, now: http.now() };
         const id = params['responseId'] ?? '';
         if (!isStreamed) return readResponse(http.database, caller.accountId, id, options);

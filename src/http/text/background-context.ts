@@ -62,7 +62,7 @@ async function decode(
   until.addEventListener('abort', () => allowance.release());
   allowance.hold(bytes);
   const nextTurn = bytes > LARGE_BYTES ? () => http.turns.next() : undefined;
-  const request = { id, caller, nextTurn, until };
+  const request = { id, caller, nextTurn, until: () => until };
   await nextTurn?.();
   if (surface === 'chat') {
     const checked = checkChatBody(body);

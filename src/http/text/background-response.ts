@@ -125,7 +125,7 @@ async function createKeyed(
 }
 
 function readWithImages(http: HttpContext, { ctx, caller }: Served, id: string): Promise<Json> {
-  const complete = imageReader(http, { caller, until: closedSignal(ctx.res) });
+  const complete = imageReader(http, { caller, until: () => closedSignal(ctx.res) });
   return readResponse(http.database, caller.accountId, id, { complete, now: http.now() });
 }
 
@@ -141,7 +141,7 @@ async function accept(
   claim: (transaction: Queryable) => Promise<boolean>,
 ): Promise<boolean> {
   const model = resolve();
-  const decoding = { id, caller, nextTurn: large?.nextTurn, until: closedSignal(ctx.res) };
+  const decoding = { id, caller, nextTurn: large?.nextTurn, until: () => closedSignal(ctx.res) };
   const { call } = await decodeResponseCall(http, model, body, decoding);
   await requireCovered(http.database, await http.textAnswers.check(caller, call));
   const { echo, isStreamed } = call;
@@ -178,7 +178,7 @@ async function sendStreamAgain(http: HttpContext, request: CreateRequest, id: st
     await sendBackgroundStream(http, request, id, undefined);
     return;
   }
-  const complete = imageReader(http, { caller, until: closedSignal(ctx.res) });
+  const complete = imageReader(http, { caller, until: () => closedSignal(ctx.res) });
   await sendFrames(http, request, await streamResponse(http.database, accountId, id, { complete, now: http.now() }));
 }
 

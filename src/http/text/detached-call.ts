@@ -8,8 +8,8 @@ export interface TextCallRequest {
   readonly caller: Caller;
   /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
-  /** Aborted when the answer is over: what the call has in memory is released. */
-  readonly until: AbortSignal;
+  /** Aborted when the answer is over: what the call has in memory is released. Made when it is asked for. */
+  readonly until: () => AbortSignal;
   /** Absent: no client waits for the answer. */
   readonly client?: WaitingClient | undefined;
 }

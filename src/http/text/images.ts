@@ -18,15 +18,16 @@ const NONE: InlinedImages = new Map();
  */
 export async function prepareImages(
   http: HttpContext,
-  { caller, until }: { readonly caller: Caller; readonly until: AbortSignal },
+  { caller, until }: { readonly caller: Caller; readonly until: () => AbortSignal },
   images: readonly ImageAddress[],
 ): Promise<InlinedImages> {
   if (images.length === 0) return NONE;
   const { accountId } = caller;
-  const options = { accountId, signal: AbortSignal.any([until, http.stopSignal]) };
+  const over = until();
+  const options = { accountId, signal: AbortSignal.any([over, http.stopSignal]) };
   await checkImageAddresses(images, http, options);
   if (http.config.textImages !== 'inline') return NONE;
   const allowance = http.bodies.ofAccount(caller);
-  until.addEventListener('abort', () => allowance.release());
+  over.addEventListener('abort', () => allowance.release());
   return inlineImages(images, http, { ...options, hold: (bytes) => allowance.hold(bytes) });
 }

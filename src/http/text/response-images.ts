@@ -31,10 +31,11 @@ type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
  */
 function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Request): Pick<BodyAllowance, 'hold'> {
   const allowance = http.bodies.ofAccount(caller);
-  until.addEventListener('abort', () => allowance.release());
+  const over = until();
+  over.addEventListener('abort', () => allowance.release());
   return {
     hold(bytes) {
-      if (!until.aborted) allowance.hold(bytes);
+      if (!over.aborted) allowance.hold(bytes);
     },
   };
 }

@@ -80,7 +80,7 @@ function tokens(count: number): Decimal {
 /** @param parts how many, and what a million of them costs in USD. */
 function cost(priceFactor: string, ...parts: readonly (readonly [Decimal, Decimal])[]): bigint {
   const sum = parts.map(([count, price]) => multiply(count, price)).reduce(add);
-  const perMillion = multiply(sum, exact(priceFactor));
+  const perMillion = priceFactor === '1' ? sum : multiply(sum, exact(priceFactor));
   return roundUpToMicroUsd({ digits: perMillion.digits, scale: perMillion.scale + MILLION_DIGITS });
 }
 

@@ -5,6 +5,7 @@
 import type { TextLimits } from '../../catalogue/text-definition.ts';
 import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../../domain/json-scanner.ts';
+import type { JsonScanner } from '../../domain/json-scanner.ts';
 import type { OpenedAnswer, TextCall } from '../source.ts';
 import { TextFailure } from '../text-failure.ts';
 import { CallClock } from './call-clock.ts';
@@ -70,7 +71,8 @@ class Attempt implements Receiver {
   #state: State = 'waiting';
   #exchange: RunningExchange | undefined;
   readonly #received = new CollectedBytes();
-  readonly #scanner = createJsonScanner(UPSTREAM_JSON_BOUNDS);
+  /** Of a whole answer: a stream is parsed event by event. */
+  #scanner: JsonScanner | undefined;
   #rejection: { readonly status: number; readonly headers: AnswerHeaders } | undefined;
   #shortTimer: NodeJS.Timeout | undefined;
   #stream: RunningStream | undefined;
@@ -250,6 +252,7 @@ class Attempt implements Receiver {
   /** An answer that is parsed whole: many values block everything else for as long as that takes. */
   #scan(chunk: Buffer): void {
     try {
+      this.#scanner ??= createJsonScanner(UPSTREAM_JSON_BOUNDS);
       this.#scanner.push(chunk);
     } catch (error) {
       if (!(error instanceof JsonBoundsError)) throw error;

@@ -14,24 +14,40 @@ export interface UpstreamTarget {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+type Address = Omit<UpstreamTarget, 'headers'>;
+
+const HEADERS = {
+  'content-type': 'application/json',
+  'user-agent': 'darkroom',
+  'accept-encoding': 'identity',
+};
+
 /** Where an upstream's calls go, or a message that states what the operator must configure. */
-export function textTargetOf({ baseUrl, secret }: TextUpstream, secrets: SecretSource): UpstreamTarget | string {
-  if (baseUrl === undefined || !/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) {
-    return 'the model names no usable base URL for its upstream';
-  }
-  const { origin, pathname, search } = new URL(baseUrl);
-  const address = { origin, basePath: pathname.replace(/\/+$/, ''), search };
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'darkroom',
-    'accept-encoding': 'identity',
-  };
-  if (secret === undefined) return { ...address, headers };
+export function textTargetOf(upstream: TextUpstream, secrets: SecretSource): UpstreamTarget | string {
+  const address = addressOf(upstream);
+  if (address === undefined) return 'the model names no usable base URL for its upstream';
+  const { secret } = upstream;
+  if (secret === undefined) return { ...address, headers: HEADERS };
   const credential = secrets.get(secret);
   if (credential === undefined) {
     return `no credential is configured for this upstream: set UPSTREAM_${secret.toUpperCase()}_KEY`;
   }
-  return { ...address, headers: { ...headers, authorization: `Bearer ${credential}` } };
+  return { ...address, headers: { ...HEADERS, authorization: `Bearer ${credential}` } };
+}
+
+/** Parsed once for each upstream that is loaded; a credential may change at any time. */
+const ADDRESSES = new WeakMap<TextUpstream, Address>();
+
+/** @returns undefined: the base URL is missing, or is no URL of HTTP. */
+function addressOf(upstream: TextUpstream): Address | undefined {
+  const known = ADDRESSES.get(upstream);
+  if (known !== undefined) return known;
+  const { baseUrl } = upstream;
+  if (baseUrl === undefined || !/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) return undefined;
+  const { origin, pathname, search } = new URL(baseUrl);
+  const address = { origin, basePath: pathname.replace(/\/+$/, ''), search };
+  ADDRESSES.set(upstream, address);
+  return address;
 }
 
 /** The host, for the log: enough to identify the upstream, without path or user info. */
@@ -44,5 +60,12 @@ export function textHostOf({ baseUrl }: TextUpstream): string | undefined {
  * host: a pause requested for text has its own limits there, and for each model.
  */
 export function textUpstreamName(upstream: TextUpstream): string {
-  return `text:${upstream.id ?? `${textHostOf(upstream) ?? upstream.protocol}/${upstream.model}`}`;
+  const known = NAMES.get(upstream);
+  if (known !== undefined) return known;
+  const name = `text:${upstream.id ?? `${textHostOf(upstream) ?? upstream.protocol}/${upstream.model}`}`;
+  NAMES.set(upstream, name);
+  return name;
 }
+
+/** Several for each call: built once for each upstream that is loaded. */
+const NAMES = new WeakMap<TextUpstream, string>();
