@@ -174,9 +174,12 @@ describe('passes', () => {
     const one = { pageBlocks: 1, endAt: 0, onPruned: (count: number) => void pages.push(count) };
 
     const first = await pruning.prune(one);
+    const progress = await room.rows('SELECT block FROM text_pruning_progress');
     const second = await pruning.prune({ ...one, endAt: Infinity });
 
-    assert.ok(first > 0 && second > first, `${first} and ${second}`);
+    // How many calls the first block has depends on the versions of rows that PostgreSQL still keeps.
+    assert.ok(first < second, `${first} and ${second}`);
+    assert.deepEqual(progress, [{ block: 1n }]);
     assert.equal(first + second, 200);
     assert.ok(pages.length > 3);
     assert.equal(
