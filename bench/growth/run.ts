@@ -38,7 +38,7 @@ const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const options = new Command('npm run bench -- growth')
   .description('Measures the way of a task through a large database beside a small one.')
   .option('--small <number>', 'tasks of the small database, at least 1000', count, 10_000)
-  .option('--large <number>', 'tasks of the large database; ten million take some 40 GB', count, 1_000_000)
+  .option('--large <number>', 'tasks of the large database; ten million take some 57 GB', count, 1_000_000)
   .option('--rounds <number>', 'tasks that are measured in each', count, 500)
   .parse()
   .opts();

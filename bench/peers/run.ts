@@ -130,7 +130,9 @@ function describe({ acceptedPerSecond, finishedPerSecond, p50Ms, p95Ms, recovery
   return `${rates}, ${latency}; ${kill}, of ${jobs} jobs ${lost} lost, ${repeated} repeated`;
 }
 
+/** @param ms NaN: there was none. */
 function seconds(ms: number): string {
+  if (Number.isNaN(ms)) return '-';
   return `${(ms / 1_000).toFixed(1)} s`;
 }
 
