@@ -1,14 +1,9 @@
 /** Passes that prune: they are interrupted, killed, run twice, and lose the store, and lose nothing by it. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { createInterface } from 'node:readline';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { waitFor } from '@darkroom/testing/wait-for';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { packageModule } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
@@ -19,6 +14,7 @@ import { readTask } from '../../src/tasks/record/read.ts';
 import { createOldTask, openPruningRoom, storeWith } from './old-tasks.ts';
 import type { PruningRoom } from './old-tasks.ts';
 import { openTaskRoom } from './task-room.ts';
+import { pruneUntilKilled } from './stopped-pruning.ts';
 import type { TaskRoom } from './task-room.ts';
 
 const HOUR_MS = 3_600_000;
@@ -240,32 +236,15 @@ describe('a store that fails', () => {
 describe('a process that is killed while it prunes', () => {
   const POINTS = ['written', 'read', 'insert_task_archive', 'delete_pruned_tasks', 'uncount_pruned_tasks'];
 
-  async function pruneUntilKilled(point: string): Promise<void> {
-    const script = packageModule('test/tasks/pruning-process.ts');
-    const child = spawn(process.execPath, [script, room.url, pruning.directory, point], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const exited = once(child, 'exit');
-    for await (const line of createInterface(child.stdout)) {
-      assert.equal(line, 'stopped');
-      child.kill('SIGKILL');
-    }
-    assert.deepEqual(await exited, [null, 'SIGKILL']);
-    await waitFor('its transaction has ended', async () => {
-      const [open] = await room.rows<{ count: bigint }>(
-        `SELECT count(*) FROM pg_stat_activity
-          WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND pid <> pg_backend_pid()`,
-      );
-      return open?.count === 0n;
-    });
-  }
+  const untilKilled = (point: string): Promise<void> =>
+    pruneUntilKilled(room, { program: 'test/tasks/pruning-process.ts', directory: pruning.directory, point });
 
   for (const point of POINTS) {
     it(`loses no task and prunes none half: ${point}`, async () => {
       const ids = await createOldTasks(3);
       const balance = await room.account(caller);
 
-      await pruneUntilKilled(point);
+      await untilKilled(point);
 
       assert.deepEqual(await prunedIds(), []);
       await assertNothingLost(ids);

@@ -1,23 +1,19 @@
 /** Old text calls are exported and deleted, and nothing that is computed from calls changes by it. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { waitFor } from '@darkroom/testing/wait-for';
 import { SCOPES } from '../../../src/accounts/api-key.ts';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { listLedger } from '../../../src/billing/ledger-list.ts';
 import { readExceededHolds } from '../../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
-import { packageModule } from '../../../src/config/package-root.ts';
 import { StoreUnavailableError } from '../../../src/objects/stores/store-unavailable-error.ts';
 import { moveTextMoney } from '../../../src/text/money/move.ts';
 import type { NewTextCall } from '../../../src/text/money/text-call.ts';
 import { storeWith } from '../../tasks/old-tasks.ts';
 import { openTaskRoom } from '../../tasks/task-room.ts';
+import { pruneUntilKilled } from '../../tasks/stopped-pruning.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { createOldCalls, openCallPruningRoom } from './old-calls.ts';
 import type { CallPruningRoom, OldCallOptions } from './old-calls.ts';
@@ -278,32 +274,15 @@ describe('a process that is killed while it prunes', () => {
     'advance_text_pruning',
   ] as const;
 
-  async function pruneUntilKilled(point: string): Promise<void> {
-    const script = packageModule('test/text/money/call-pruning-process.ts');
-    const child = spawn(globalThis.process.execPath, [script, room.url, pruning.directory, point], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const exited = once(child, 'exit');
-    for await (const line of createInterface(child.stdout)) {
-      assert.equal(line, 'stopped');
-      child.kill('SIGKILL');
-    }
-    assert.deepEqual(await exited, [null, 'SIGKILL']);
-    await waitFor('its transaction has ended', async () => {
-      const [open] = await room.rows<{ count: bigint }>(
-        `SELECT count(*) FROM pg_stat_activity
-          WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND pid <> pg_backend_pid()`,
-      );
-      return open?.count === 0n;
-    });
-  }
+  const untilKilled = (point: string): Promise<void> =>
+    pruneUntilKilled(room, { program: 'test/text/money/call-pruning-process.ts', directory: pruning.directory, point });
 
   for (const point of POINTS) {
     it(`loses no call and prunes none twice: ${point}`, async () => {
       const calls = await createOld(3, { usage: { isEstimated: true } });
       const balance = await room.account(caller);
 
-      await pruneUntilKilled(point);
+      await untilKilled(point);
 
       const left = point === 'advance_text_pruning' ? 0 : 3;
       assert.equal((await leftOf(calls)).length, left);
