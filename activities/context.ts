@@ -12,6 +12,7 @@ import type { Egress } from '../src/egress/guarded-client.ts';
 import type { GenerationContext } from '../src/generation/context.ts';
 import type { AccountDatabase } from '../src/limits/account-database.ts';
 import type { ObjectStore } from '../src/objects/stores/object-store.ts';
+import type { Settler } from '../src/tasks/lifecycle/settle-queue.ts';
 import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
 import type { Metrics } from '../src/telemetry/metrics.ts';
 
@@ -21,6 +22,7 @@ export interface ActivityContext extends GenerationContext {
   readonly metrics: Metrics;
   /** For statements that lock the row of one account (src/limits/account-database.ts). */
   readonly accountDatabase: AccountDatabase;
+  readonly settler: Settler;
   readonly store: ObjectStore;
   readonly definitions: PinnedDefinitions;
   readonly inspector: MediaInspector;

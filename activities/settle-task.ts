@@ -2,7 +2,6 @@
  * Ends a task, or returns how it ended (src/tasks/lifecycle/settle.ts). Idempotent by the task's id.
  */
 import { verdictOf } from '../src/generation/verdict.ts';
-import { settleTask } from '../src/tasks/lifecycle/settle.ts';
 import type { Verdict } from '../src/tasks/lifecycle/settle.ts';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
 import { TaskNotFoundError } from '../src/tasks/record/read.ts';
@@ -42,11 +41,7 @@ async function settle(
   { taskId, accountId }: SettledTask,
   verdict: Verdict,
 ): Promise<SettleResult | undefined> {
-  const database = accountId === undefined ? context.database : context.accountDatabase(accountId);
-  const outcome = await settleTask(database, taskId, verdict, {
-    retentionDays: context.config.outputRetentionDays,
-    onSettled: context.metrics.tasks.settled,
-  });
+  const outcome = await context.settler.settle(taskId, accountId, verdict);
   if (outcome !== undefined) context.logger.info({ taskId, ...outcome }, 'task settled');
   return outcome;
 }

@@ -37,6 +37,7 @@ import { observeEgress } from './processes/observed-egress.ts';
 import type { Logger } from './telemetry/log.ts';
 import { requestWork } from './tasks/outbox/outbox.ts';
 import { createCancelFeed } from './tasks/record/cancel-feed.ts';
+import { createSettler } from './tasks/lifecycle/settle-queue.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
@@ -130,6 +131,12 @@ export function createActivityContext(
   return {
     context: {
       ...foundation,
+      settler: createSettler({
+        database: foundation.database,
+        accountDatabase: foundation.accountDatabase,
+        retentionDays: config.outputRetentionDays,
+        onSettled: foundation.metrics.tasks.settled,
+      }),
       upstreams: createUpstreams({
         database: foundation.database,
         upstreamDatabase: createUpstreamDatabase(

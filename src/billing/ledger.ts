@@ -8,6 +8,7 @@
  * its wallet.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import { queryRows, rowStatement } from '../database/row-statement.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
 import { isSharedWallet } from '../accounts/wallet.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
@@ -138,7 +139,6 @@ export async function adjust(
 
 /** What one settlement moves. `capturedMicroUsd` is at most `heldMicroUsd`; the rest is released. */
 export interface Settlement {
-  readonly accountId: string;
   readonly reference: string;
   readonly keyId: string;
   readonly model: string;
@@ -148,49 +148,81 @@ export interface Settlement {
   readonly occupied: 'queued' | 'running';
 }
 
-/** One statement: slots, money and entries together, or nothing. `paid` locks the wallet, if it is not the same row. */
-const settleHold: Statement = {
-  name: 'settle_hold',
-  text: `WITH account AS (
-           UPDATE account_counters
-              SET held_micro_usd = held_micro_usd - CASE WHEN wallet_id IS NULL THEN $4::bigint ELSE 0 END,
-                  available_micro_usd = available_micro_usd
-                                        + CASE WHEN wallet_id IS NULL THEN $4::bigint - $5::bigint ELSE 0 END,
-                  queued = queued - CASE WHEN $6 = 'queued' THEN 1 ELSE 0 END,
-                  running = running - CASE WHEN $6 = 'running' THEN 1 ELSE 0 END
-            WHERE account_id = $1
-        RETURNING account_id, wallet_id, available_micro_usd, held_micro_usd),
+/**
+ * One statement for what one account settles together: slots, money and entries, or nothing. `paid` locks the wallet,
+ * if it is not the same row. The entries are in the order of the settlements, and each has the balances after it: what
+ * is there in the end, without what the entries behind it move.
+ */
+const settleHolds = rowStatement(
+  'settle_hold',
+  {
+    place: 'integer',
+    reference: 'text',
+    key_id: 'text',
+    model: 'text',
+    held: 'bigint',
+    captured: 'bigint',
+    occupied: 'text',
+  },
+  1,
+  (rows) => `WITH total AS (
+           SELECT sum(held)::bigint AS held, sum(held - captured)::bigint AS released,
+                  (count(*) FILTER (WHERE occupied = 'queued'))::integer AS queued,
+                  (count(*) FILTER (WHERE occupied = 'running'))::integer AS running
+             FROM ${rows} v),
+         account AS (
+           UPDATE account_counters c
+              SET held_micro_usd = c.held_micro_usd - CASE WHEN c.wallet_id IS NULL THEN t.held ELSE 0 END,
+                  available_micro_usd = c.available_micro_usd + CASE WHEN c.wallet_id IS NULL THEN t.released ELSE 0 END,
+                  queued = c.queued - t.queued,
+                  running = c.running - t.running
+             FROM total t
+            WHERE c.account_id = $1
+        RETURNING c.account_id, c.wallet_id, c.available_micro_usd, c.held_micro_usd),
          paid AS (
            UPDATE account_counters w
-              SET held_micro_usd = w.held_micro_usd - $4::bigint,
-                  available_micro_usd = w.available_micro_usd + ($4::bigint - $5::bigint)
-             FROM account a WHERE ${isSharedWallet('account')}
+              SET held_micro_usd = w.held_micro_usd - t.held,
+                  available_micro_usd = w.available_micro_usd + t.released
+             FROM account a, total t WHERE ${isSharedWallet('account')}
         RETURNING a.account_id, a.wallet_id, w.available_micro_usd, w.held_micro_usd),
          counters AS (
-           SELECT * FROM account WHERE wallet_id IS NULL UNION ALL SELECT * FROM paid)
+           SELECT * FROM account WHERE wallet_id IS NULL UNION ALL SELECT * FROM paid),
+         entry AS (
+           SELECT v.*, e.kind, e.amount, e.part,
+                  coalesce(sum(e.amount) OVER behind, 0)::bigint AS ended_behind,
+                  coalesce(sum(e.amount) FILTER (WHERE e.kind = 'release') OVER behind, 0)::bigint AS released_behind
+             FROM ${rows} v
+            CROSS JOIN LATERAL (VALUES (1, 'capture', v.captured), (2, 'release', v.held - v.captured))
+                    AS e (part, kind, amount)
+           WINDOW behind AS (ORDER BY v.place, e.part ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING))
          INSERT INTO ledger_entries (account_id, wallet_id, kind, reference, amount_micro_usd, key_id, model,
                                      available_after_micro_usd, held_after_micro_usd)
-         SELECT c.account_id, c.wallet_id, e.kind, $2, e.amount, $3, $7, c.available_micro_usd - e.behind, c.held_micro_usd + e.behind
-           FROM counters c,
-                (VALUES (1, 'capture', $5::bigint, $4::bigint - $5::bigint), (2, 'release', $4::bigint - $5::bigint, 0))
-                  AS e (place, kind, amount, behind)
-          WHERE e.amount > 0 OR ($4::bigint = 0 AND e.kind = 'release')
-          ORDER BY e.place`,
-};
+         SELECT c.account_id, c.wallet_id, e.kind, e.reference, e.amount, e.key_id, e.model,
+                c.available_micro_usd - e.released_behind, c.held_micro_usd + e.ended_behind
+           FROM counters c, entry e
+          WHERE e.amount > 0 OR (e.held = 0 AND e.kind = 'release')
+          ORDER BY e.place, e.part`,
+);
 
 /**
- * Ends a hold: captures what was earned, releases the rest, and gives the account's slot back.
+ * Ends holds of one account: captures what was earned, releases the rest, and gives the account's slots back.
  *
- * @throws {UniqueViolationError} the reference was settled before; the caller's transaction must not commit.
+ * @param settlements at least one, each of another reference.
+ * @throws {UniqueViolationError} a reference was settled before; the caller's transaction must not commit.
  */
-export async function settle(transaction: Queryable, settlement: Settlement): Promise<void> {
-  await transaction.query(settleHold, [
-    settlement.accountId,
+export async function settle(
+  transaction: Queryable,
+  accountId: string,
+  settlements: readonly Settlement[],
+): Promise<void> {
+  const rows = settlements.map((settlement, place) => [
+    place,
     settlement.reference,
     settlement.keyId,
+    settlement.model,
     settlement.heldMicroUsd,
     settlement.capturedMicroUsd,
     settlement.occupied,
-    settlement.model,
   ]);
+  await queryRows(transaction, settleHolds, rows, [accountId]);
 }

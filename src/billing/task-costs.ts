@@ -11,50 +11,62 @@ import { MAX_USAGE_ROWS } from '@darkroom/api/facts/limits';
 import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
 import type { MarginGroup } from '@darkroom/api/facts/margin-groups';
 import type { Queryable, Statement } from '../database/database.ts';
+import { queryRows, rowStatement } from '../database/row-statement.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import { TooMuchUsageError } from './usage.ts';
 
 /** What the provider says when a job is cancelled counts for more than what was recorded before. */
-const insertCost: Statement = {
-  name: 'insert_task_cost',
-  text: `INSERT INTO task_costs (task_id, account_id, model, upstream, cost_micro_usd, source, usage, captured_micro_usd)
-         SELECT g.task_id, $2, $3, g.upstream,
-                coalesce($5::bigint, g.cost_micro_usd, CASE WHEN g.upstream = $6 THEN 0 END),
-                CASE WHEN $5::bigint IS NOT NULL THEN 'reported'
+const insertCosts = rowStatement(
+  'insert_task_cost',
+  { task_id: 'text', account_id: 'text', model: 'text', captured: 'bigint', billed: 'bigint' },
+  1,
+  (
+    rows,
+  ) => `INSERT INTO task_costs (task_id, account_id, model, upstream, cost_micro_usd, source, usage, captured_micro_usd)
+         SELECT g.task_id, v.account_id, v.model, g.upstream,
+                coalesce(v.billed, g.cost_micro_usd, CASE WHEN g.upstream = $1 THEN 0 END),
+                CASE WHEN v.billed IS NOT NULL THEN 'reported'
                      WHEN g.cost_micro_usd IS NOT NULL THEN g.cost_source
-                     WHEN g.upstream = $6 THEN 'rule' END,
-                g.usage, $4
-           FROM generations g WHERE g.task_id = $1
+                     WHEN g.upstream = $1 THEN 'rule' END,
+                g.usage, v.captured
+           FROM ${rows} v JOIN generations g ON g.task_id = v.task_id
          ON CONFLICT (task_id) DO NOTHING
-         RETURNING cost_micro_usd AS "costMicroUsd", source`,
-};
+         RETURNING task_id AS "taskId", cost_micro_usd AS "costMicroUsd", source`,
+);
 
 /** The cost of a task that has ended. */
 export interface TaskCost {
+  readonly taskId: string;
   /** Null: not known. */
   readonly costMicroUsd: bigint | null;
   readonly source: CostSource | null;
 }
 
+/** A task that ends. */
+export interface EndedTask {
+  readonly taskId: string;
+  readonly accountId: string;
+  readonly model: string;
+  readonly capturedMicroUsd: bigint;
+  /** What the provider says that it bills for a cancelled task. */
+  readonly billedMicroUsd: bigint | undefined;
+}
+
 /**
- * Records what a task cost, in the settling transaction.
+ * Records what tasks cost, in the settling transaction.
  *
- * @param billedMicroUsd what the provider says that it bills for a cancelled task.
- * @returns undefined: no upstream had its work, so it cost nothing.
+ * @param tasks at least one.
+ * @returns none for a task whose work no upstream had, so that it cost nothing.
  */
-export async function recordTaskCost(
-  transaction: Queryable,
-  task: {
-    readonly taskId: string;
-    readonly accountId: string;
-    readonly model: string;
-    readonly capturedMicroUsd: bigint;
-  },
-  billedMicroUsd: bigint | undefined,
-): Promise<TaskCost | undefined> {
-  const values = [task.taskId, task.accountId, task.model, task.capturedMicroUsd, billedMicroUsd ?? null];
-  const [row] = await transaction.query<TaskCost>(insertCost, [...values, EMBEDDED_PROTOCOL]);
-  return row;
+export function recordTaskCosts(transaction: Queryable, tasks: readonly EndedTask[]): Promise<readonly TaskCost[]> {
+  const rows = tasks.map(({ taskId, accountId, model, capturedMicroUsd, billedMicroUsd }) => [
+    taskId,
+    accountId,
+    model,
+    capturedMicroUsd,
+    billedMicroUsd ?? null,
+  ]);
+  return queryRows<TaskCost>(transaction, insertCosts, rows, [EMBEDDED_PROTOCOL]);
 }
 
 /** Sums of tasks. Columns that are not grouped by are undefined. */

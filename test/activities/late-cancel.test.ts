@@ -21,6 +21,7 @@ import { stopJob } from '../../src/generation/stop-job.ts';
 import { createStopSlots } from '../../src/generation/stop-slots.ts';
 import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { CancelAnswer, JobState, Provider } from '../../src/providers/provider.ts';
+import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import { beginHandling, readWorkingTask, recordFiles, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -78,14 +79,16 @@ describe('a task that is cancelled after its provider had finished', () => {
       poll: () => script?.poll?.() ?? assert.fail('nothing is to be polled'),
     });
     return stub<ActivityContext>({
-      config: { outputRetentionDays: 7 },
       database: room.database,
-      accountDatabase: () => room.database,
+      settler: createSettler({
+        database: room.database,
+        accountDatabase: () => room.database,
+        retentionDays: 7,
+      }),
       definitions: createPinnedDefinitions(room.database),
       providers: new Map([['scripted', provider]]),
       stopSlots: createStopSlots(),
       upstreams: { gate: { release: () => Promise.resolve() } },
-      metrics: { tasks: { settled: () => undefined } },
       logger: silentLogger(),
     });
   }

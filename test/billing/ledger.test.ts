@@ -60,7 +60,6 @@ describe('the ledger', () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
     const settlement: Settlement = {
-      accountId: caller.accountId,
       keyId: caller.keyId,
       reference: taskId,
       model: 'acme/images',
@@ -69,9 +68,9 @@ describe('the ledger', () => {
       occupied: 'queued',
     };
     await room.creator.create(caller, body(), undefined);
-    await settle(room.database, settlement);
+    await settle(room.database, caller.accountId, [settlement]);
 
-    await assert.rejects(settle(room.database, settlement), UniqueViolationError);
+    await assert.rejects(settle(room.database, caller.accountId, [settlement]), UniqueViolationError);
 
     assert.equal((await room.account(caller)).heldMicroUsd, PRICE);
     assert.equal((await room.account(caller)).queued, 1);

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { settle } from '../../src/billing/ledger.ts';
+import type { Settlement } from '../../src/billing/ledger.ts';
 import type { Queryable, Statement } from '../../src/database/database.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { acceptTogether } from '../../src/tasks/create/accept.ts';
@@ -58,19 +59,22 @@ function textOf(value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}` : value;
 }
 
+function settlement(): Settlement {
+  return {
+    reference: newTaskId(),
+    keyId: 'none',
+    model: 'acme/images',
+    heldMicroUsd: 0n,
+    capturedMicroUsd: 0n,
+    occupied: 'running',
+  };
+}
+
 const MOVES: Readonly<Record<string, (connection: Queryable, accountId: string) => Promise<unknown>>> = {
   'a hold': (connection, accountId) =>
     acceptTogether(connection, accountId, [newTask(accountId, { holdMicroUsd: 5n })], false),
-  'a settlement': (connection, accountId) =>
-    settle(connection, {
-      accountId,
-      reference: newTaskId(),
-      keyId: 'none',
-      model: 'acme/images',
-      heldMicroUsd: 0n,
-      capturedMicroUsd: 0n,
-      occupied: 'running',
-    }),
+  'a settlement': (connection, accountId) => settle(connection, accountId, [settlement()]),
+  'two settlements': (connection, accountId) => settle(connection, accountId, [settlement(), settlement()]),
   'a text call': (connection, accountId) => moveTextMoney(connection, accountId, randomUUID(), [], []),
 };
 
@@ -82,7 +86,7 @@ describe('the counters of other accounts', () => {
   for (const [name, move] of Object.entries(MOVES)) {
     it(`are not read for ${name} of an account that shares no wallet`, async () => {
       const { accountId } = await room.newCaller();
-      await room.rows('UPDATE account_counters SET running = 1 WHERE account_id = $1', accountId);
+      await room.rows('UPDATE account_counters SET running = 2 WHERE account_id = $1', accountId);
 
       const plan = await executionOf(await sentBy((connection) => move(connection, accountId)));
 
@@ -92,7 +96,7 @@ describe('the counters of other accounts', () => {
 
     it(`are read for ${name} of one that does`, async () => {
       const { accountId } = await room.newCaller({ sharesWalletOf: await room.newCaller() });
-      await room.rows('UPDATE account_counters SET running = 1 WHERE account_id = $1', accountId);
+      await room.rows('UPDATE account_counters SET running = 2 WHERE account_id = $1', accountId);
 
       const plan = await executionOf(await sentBy((connection) => move(connection, accountId)));
 

@@ -19,6 +19,7 @@ import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import type { WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { createCancelFeed } from '../../src/tasks/record/cancel-feed.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
+import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { ServedApp } from '../http/serve.ts';
 import { createTestNamespace } from './test-namespace.ts';
 
@@ -44,6 +45,7 @@ export async function startMaintenanceWorker(
   const gateway = createWorkflowGateway(namespace.client, installationId);
   const activities = createActivities({
     ...served.http,
+    settler: createSettler({ ...served.http, retentionDays: 7 }),
     providers: new Map(),
     inputFetches: createInputFetches(),
     archivingSlots: createArchivingSlots(),

@@ -11,6 +11,7 @@ import { createStopSlots } from '../../src/generation/stop-slots.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { loadWorkflowBundle } from '../../src/temporal/workflow-bundle.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
+import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { ExpireResult, SweepResult } from '../../workflows/contracts.ts';
 import type { ServedApp } from '../http/serve.ts';
 import { createTestNamespace } from './test-namespace.ts';
@@ -37,6 +38,7 @@ export async function openPasses(served: ServedApp): Promise<Passes> {
       activities: createActivities({
         ...served.http,
         config: { ...served.http.config, ...settings },
+        settler: createSettler({ ...served.http, retentionDays: 7 }),
         providers: new Map(),
         inputFetches: createInputFetches(),
         archivingSlots: createArchivingSlots(),

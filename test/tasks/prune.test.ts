@@ -256,8 +256,8 @@ describe('a pruned task', () => {
     for (const capturedMicroUsd of [0n, PRICE]) {
       const { accountId, keyId } = caller;
       const amounts = { heldMicroUsd: PRICE, capturedMicroUsd };
-      const settlement = { accountId, keyId, reference: taskId, model: 'acme/images', occupied: 'queued' } as const;
-      const late = room.database.transaction((transaction) => settle(transaction, { ...settlement, ...amounts }));
+      const settlement = { keyId, reference: taskId, model: 'acme/images', occupied: 'queued', ...amounts } as const;
+      const late = room.database.transaction((transaction) => settle(transaction, accountId, [settlement]));
       await assert.rejects(late, UniqueViolationError);
     }
 

@@ -14,38 +14,39 @@ const insertOutputs: Statement = {
   text: `WITH stored AS (
            INSERT INTO outputs (id, task_id, account_id, model, position, type, object_key, mime_type, size_bytes, sha256,
                                 width, height, duration_seconds, storage_tier, retain_until)
-           SELECT o.id, $1, $2, $6, o.position, o.type, o."objectKey", o."mimeType", o."sizeBytes", o.sha256, o.width,
-                  o.height, o."durationSeconds", $3,
-                  CASE WHEN $3 = 'temp' THEN now() + make_interval(days => $4) END
-             FROM jsonb_to_recordset($5::jsonb) AS o (id text, position integer, type text, "objectKey" text,
-                  "mimeType" text, "sizeBytes" bigint, sha256 text, width integer, height integer,
-                  "durationSeconds" double precision)
+           SELECT o.id, o."taskId", $1, o.model, o.position, o.type, o."objectKey", o."mimeType", o."sizeBytes", o.sha256,
+                  o.width, o.height, o."durationSeconds", o.storage,
+                  CASE WHEN o.storage = 'temp' THEN now() + make_interval(days => $2) END
+             FROM jsonb_to_recordset($3::jsonb) AS o (id text, "taskId" text, model text, storage text, position integer,
+                  type text, "objectKey" text, "mimeType" text, "sizeBytes" bigint, sha256 text, width integer,
+                  height integer, "durationSeconds" double precision)
         RETURNING id, account_id, size_bytes, created_at, storage_tier)
          INSERT INTO storage_periods (output_id, account_id, size_bytes, began_at)
          SELECT id, account_id, size_bytes, created_at FROM stored WHERE storage_tier = 'persistent'`,
 };
 
-/** Writes the rows of a task's outputs, in order. Temporary ones are kept `retentionDays` from now (spec §2.6). */
+/** A task with the outputs that it ends with. */
+export interface TaskWithOutputs {
+  readonly taskId: TaskId;
+  readonly model: string;
+  readonly storage: 'temp' | 'persistent';
+  readonly outputs: readonly ArchivedOutput[];
+}
+
+/**
+ * Writes the rows of the outputs of tasks of one account, in order. Temporary ones are kept `retentionDays` from now
+ * (spec §2.6).
+ */
 export async function insertTaskOutputs(
   transaction: Queryable,
-  task: {
-    readonly taskId: TaskId;
-    readonly accountId: string;
-    readonly model: string;
-    readonly storage: 'temp' | 'persistent';
-  },
-  outputs: readonly ArchivedOutput[],
+  accountId: string,
+  tasks: readonly TaskWithOutputs[],
   retentionDays: number,
 ): Promise<void> {
-  const rows = outputs.map((output, position) => ({ ...output, id: newId('out'), position }));
-  await transaction.query(insertOutputs, [
-    task.taskId,
-    task.accountId,
-    task.storage,
-    retentionDays,
-    JSON.stringify(rows),
-    task.model,
-  ]);
+  const rows = tasks.flatMap(({ outputs, ...task }) =>
+    outputs.map((output, position) => ({ ...task, ...output, id: newId('out'), position })),
+  );
+  await transaction.query(insertOutputs, [accountId, retentionDays, JSON.stringify(rows)]);
 }
 
 /** What serving an output's bytes needs. */

@@ -1,22 +1,25 @@
 /**
  * The one settlement of a task: one transaction that ends it for ever, with its outputs, its money, its running slot,
  * its event and its callback's outbox row. Every path of a task ends here; the first to arrive decides, and all
- * others get what was decided (architecture, "One settlement").
+ * others get what was decided (architecture, "One settlement"). Tasks of one account can share a transaction
+ * (settle-queue.ts).
  */
-import { settle as settleHold } from '../../billing/ledger.ts';
+import { settle as settleHolds } from '../../billing/ledger.ts';
 import { bookOperatorCost } from '../../billing/operator-costs.ts';
-import { recordTaskCost } from '../../billing/task-costs.ts';
+import { recordTaskCosts } from '../../billing/task-costs.ts';
 import { releaseSpendCaps } from '../../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../../objects/outputs/outputs.ts';
+import type { TaskWithOutputs } from '../../objects/outputs/outputs.ts';
 import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
 import type { ArchivedOutput } from '../../domain/archived-output.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
+import { queryRows, rowStatement } from '../../database/row-statement.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { SettledTask } from '../../telemetry/metrics-tasks.ts';
-import { INSERT_EVENTS, addEvent, eventValues } from '../record/timeline.ts';
-import type { NewEvent } from '../record/timeline.ts';
+import { addEvent } from '../record/timeline.ts';
+import type { EventDetail, TaskEventType } from '../record/timeline.ts';
 
 /** The outcome with which a task should end. */
 export type Verdict =
@@ -48,7 +51,14 @@ export interface SettleOptions {
   readonly onSettled?: ((task: SettledTask) => void) | undefined;
 }
 
+/** A task that is to end, and how. */
+export interface Ending {
+  readonly taskId: TaskId;
+  readonly verdict: Verdict;
+}
+
 interface SettledRow {
+  readonly taskId: TaskId;
   readonly accountId: string;
   readonly keyId: string;
   readonly model: string;
@@ -64,23 +74,26 @@ interface SettledRow {
   readonly totalSeconds: number;
 }
 
-const closeTask: Statement = {
-  name: 'close_task',
-  text: `UPDATE tasks
-            SET status = $2, error_reason = $3, captured_micro_usd = least($4::bigint, held_micro_usd),
+const closeTasks = rowStatement(
+  'close_task',
+  { task_id: 'text', status: 'text', reason: 'text', captured: 'bigint' },
+  2,
+  (rows) => `UPDATE tasks t
+            SET status = v.status, error_reason = v.reason, captured_micro_usd = least(v.captured, t.held_micro_usd),
                 completed_at = now(), updated_at = now()
-          WHERE id = $1 AND completed_at IS NULL AND ($5::text[] IS NULL OR status = ANY ($5))
-            AND ($6::timestamptz IS NULL OR updated_at = $6)
-      RETURNING account_id AS "accountId", key_id AS "keyId", model, held_micro_usd AS "heldMicroUsd",
-                captured_micro_usd AS "capturedMicroUsd", storage, spend_cap_ids AS "spendCapIds",
-                to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS "heldOn",
-                started_at IS NOT NULL AS "wasStarted",
-                extract(epoch FROM coalesce(started_at, completed_at) - created_at)::float8 AS "queuedSeconds",
-                extract(epoch FROM completed_at - (SELECT min(e.at) FROM task_events e
-                                                    WHERE e.task_id = tasks.id AND e.type = 'archiving'))::float8
+           FROM ${rows} v
+          WHERE t.id = v.task_id AND t.completed_at IS NULL AND ($1::text[] IS NULL OR t.status = ANY ($1))
+            AND ($2::timestamptz IS NULL OR t.updated_at = $2)
+      RETURNING t.id AS "taskId", t.account_id AS "accountId", t.key_id AS "keyId", t.model,
+                t.held_micro_usd AS "heldMicroUsd", t.captured_micro_usd AS "capturedMicroUsd", t.storage,
+                t.spend_cap_ids AS "spendCapIds", to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS "heldOn",
+                t.started_at IS NOT NULL AS "wasStarted",
+                extract(epoch FROM coalesce(t.started_at, t.completed_at) - t.created_at)::float8 AS "queuedSeconds",
+                extract(epoch FROM t.completed_at - (SELECT min(e.at) FROM task_events e
+                                                      WHERE e.task_id = t.id AND e.type = 'archiving'))::float8
                   AS "archivingSeconds",
-                extract(epoch FROM completed_at - created_at)::float8 AS "totalSeconds"`,
-};
+                extract(epoch FROM t.completed_at - t.created_at)::float8 AS "totalSeconds"`,
+);
 
 /** Over the storage cap (contract §5): the task shows what became of its outputs. */
 const fallBackToTemp: Statement = {
@@ -94,21 +107,30 @@ const fallBackToTemp: Statement = {
  *
  * A start that was not launched yet is removed with the task: it will not run, and has no running slot to release.
  */
-const recordEnd: Statement = {
-  name: 'record_end',
-  text: `WITH dropped AS (
-           DELETE FROM outbox WHERE subject_id = $1 AND kind IN ('start_task', 'cancel_task')
-        RETURNING kind = 'start_task' AND NOT is_ready AS was_queued),
-         ended AS (${INSERT_EVENTS}),
+const recordEnds = rowStatement(
+  'record_end',
+  { task_id: 'text', events: 'jsonb' },
+  0,
+  (rows) => `WITH dropped AS (
+           DELETE FROM outbox o USING ${rows} v
+            WHERE o.subject_id = v.task_id AND o.kind IN ('start_task', 'cancel_task')
+        RETURNING o.subject_id, o.kind = 'start_task' AND NOT o.is_ready AS was_queued),
+         ended AS (
+           INSERT INTO task_events (task_id, seq, type, detail)
+           SELECT v.task_id,
+                  (SELECT coalesce(max(e.seq), 0) FROM task_events e WHERE e.task_id = v.task_id) + n.place,
+                  n.event ->> 'type', n.event -> 'detail'
+             FROM ${rows} v, jsonb_array_elements(v.events) WITH ORDINALITY AS n (event, place)),
          pending AS (
-           UPDATE callbacks SET state = 'pending', next_attempt_at = now() WHERE task_id = $1 AND state = 'waiting'
-        RETURNING task_id, account_id),
+           UPDATE callbacks c SET state = 'pending', next_attempt_at = now()
+             FROM ${rows} v WHERE c.task_id = v.task_id AND c.state = 'waiting'
+        RETURNING c.task_id, c.account_id),
          delivery AS (
            INSERT INTO outbox (kind, account_id, subject_id, is_ready)
            SELECT 'deliver_callback', account_id, task_id, true FROM pending
            ON CONFLICT (kind, subject_id) DO NOTHING)
-         SELECT coalesce(bool_or(was_queued), false) AS "wasQueued" FROM dropped`,
-};
+         SELECT subject_id AS "taskId" FROM dropped WHERE was_queued`,
+);
 
 const selectOutcome: Statement = {
   name: 'select_outcome',
@@ -126,58 +148,128 @@ export async function settleTask(
   verdict: Verdict,
   options: SettleOptions,
 ): Promise<Outcome | undefined> {
-  const settled = await database.transaction((transaction) => settleIn(transaction, taskId, verdict, options));
-  if (settled !== undefined) return settled;
-  const [row] = await database.query<Outcome>(selectOutcome, [taskId]);
-  return row;
+  const outcomes = await settleTogether(database, [{ taskId, verdict }], options);
+  return outcomes.get(taskId);
 }
 
-/** The same inside a caller's transaction. @returns undefined where there was nothing to end. */
+/**
+ * The same for several tasks of one account, in one transaction: all of them, or none.
+ *
+ * @param endings at least one, each of another task.
+ */
+export async function settleTogether(
+  database: Database,
+  endings: readonly Ending[],
+  options: SettleOptions,
+): Promise<ReadonlyMap<TaskId, Outcome>> {
+  const outcomes = new Map(await database.transaction((transaction) => settleAllIn(transaction, endings, options)));
+  for (const { taskId } of endings) {
+    if (outcomes.has(taskId)) continue;
+    const [row] = await database.query<Outcome>(selectOutcome, [taskId]);
+    if (row !== undefined) outcomes.set(taskId, row);
+  }
+  return outcomes;
+}
+
+/** One task inside a caller's transaction. @returns undefined where there was nothing to end. */
 export async function settleIn(
   transaction: Queryable,
   taskId: TaskId,
   verdict: Verdict,
   options: SettleOptions,
 ): Promise<Outcome | undefined> {
-  const reason = verdict.status === 'fail' ? verdict.reason : null;
-  const captured = verdict.capturedMicroUsd ?? 0n;
-  const [task] = await transaction.query<SettledRow>(closeTask, [
-    taskId,
-    verdict.status,
-    reason,
-    captured,
-    options.onlyFrom ?? null,
-    options.unchangedSince ?? null,
-  ]);
-  if (task === undefined) return undefined;
+  const outcomes = await settleAllIn(transaction, [{ taskId, verdict }], options);
+  return outcomes.get(taskId);
+}
 
-  if (verdict.status === 'success') {
-    await storeOutputs(transaction, { taskId, ...task }, verdict.outputs, options.retentionDays);
-  }
-  const [end] = await transaction.query<{ wasQueued: boolean }>(recordEnd, eventValues(taskId, endOf(verdict)));
-  const { billedMicroUsd, reportedMicroUsd } = verdict.status === 'fail' ? verdict : {};
-  const known = await recordTaskCost(transaction, { taskId, ...task }, reportedMicroUsd);
-  const billed = billedMicroUsd ?? (known?.source === 'reported' ? (known.costMicroUsd ?? undefined) : undefined);
-  // A bill that the owner has paid costs the operator nothing.
-  if (reason !== null && (billed === undefined || billed > task.capturedMicroUsd)) {
-    const cost = (billed ?? task.heldMicroUsd) - task.capturedMicroUsd;
-    await bookOperatorCost(transaction, { taskId, model: task.model, reason }, cost);
-  }
-  // Last: from here to the commit the account's row is locked, and all its creates and settlements wait.
-  await settleHold(transaction, {
-    accountId: task.accountId,
-    keyId: task.keyId,
-    reference: taskId,
-    model: task.model,
-    heldMicroUsd: task.heldMicroUsd,
-    capturedMicroUsd: task.capturedMicroUsd,
-    occupied: end?.wasQueued === true ? 'queued' : 'running',
+/** A task that was closed, with what it ends with. */
+interface Closed {
+  readonly task: SettledRow;
+  readonly verdict: Verdict;
+}
+
+/** @returns the outcome of each that was ended here. */
+async function settleAllIn(
+  transaction: Queryable,
+  endings: readonly Ending[],
+  options: SettleOptions,
+): Promise<ReadonlyMap<TaskId, Outcome>> {
+  // In the order of their ids, so that two transactions with the same tasks do not lock them crosswise.
+  const ordered = endings.toSorted((a, b) => (a.taskId < b.taskId ? -1 : 1));
+  const rows = await queryRows<SettledRow>(
+    transaction,
+    closeTasks,
+    ordered.map(({ taskId, verdict }) => [taskId, verdict.status, reasonOf(verdict), verdict.capturedMicroUsd ?? 0n]),
+    [options.onlyFrom ?? null, options.unchangedSince ?? null],
+  );
+  const byId = new Map(rows.map((row) => [row.taskId, row]));
+  const closed = ordered.flatMap(({ taskId, verdict }): readonly Closed[] => {
+    const task = byId.get(taskId);
+    return task === undefined ? [] : [{ task, verdict }];
   });
-  if (task.spendCapIds !== null) {
+  const [first] = closed;
+  if (first === undefined) return new Map();
+  const { accountId } = first.task;
+  if (closed.some(({ task }) => task.accountId !== accountId)) throw new Error('tasks of several accounts');
+
+  await storeOutputs(transaction, accountId, closed, options.retentionDays);
+  const ended = await queryRows<{ taskId: TaskId }>(
+    transaction,
+    recordEnds,
+    closed.map(({ task, verdict }) => [task.taskId, JSON.stringify(endOf(verdict))]),
+  );
+  const queued = new Set(ended.map(({ taskId }) => taskId));
+  await recordCosts(transaction, closed);
+  // Last: from here to the commit the account's row is locked, and all its creates and settlements wait.
+  await settleHolds(
+    transaction,
+    accountId,
+    closed.map(({ task }) => ({
+      reference: task.taskId,
+      keyId: task.keyId,
+      model: task.model,
+      heldMicroUsd: task.heldMicroUsd,
+      capturedMicroUsd: task.capturedMicroUsd,
+      occupied: queued.has(task.taskId) ? 'queued' : 'running',
+    })),
+  );
+  for (const { task } of closed) {
+    if (task.spendCapIds === null) continue;
     await releaseSpendCaps(transaction, task.spendCapIds, task.heldOn, task.heldMicroUsd - task.capturedMicroUsd);
   }
-  options.onSettled?.(stagesOf(task, { status: verdict.status, reason }));
-  return { status: verdict.status, reason };
+  return new Map(
+    closed.map(({ task, verdict }) => {
+      const outcome = { status: verdict.status, reason: reasonOf(verdict) };
+      options.onSettled?.(stagesOf(task, outcome));
+      return [task.taskId, outcome];
+    }),
+  );
+}
+
+function reasonOf(verdict: Verdict): FailureReason | null {
+  return verdict.status === 'fail' ? verdict.reason : null;
+}
+
+/** What the tasks cost the operator, and of that what their owners do not pay. */
+async function recordCosts(transaction: Queryable, closed: readonly Closed[]): Promise<void> {
+  const costs = await recordTaskCosts(
+    transaction,
+    closed.map(({ task: { taskId, accountId, model, capturedMicroUsd }, verdict }) => {
+      const billedMicroUsd = verdict.status === 'fail' ? verdict.reportedMicroUsd : undefined;
+      return { taskId, accountId, model, capturedMicroUsd, billedMicroUsd };
+    }),
+  );
+  const byId = new Map(costs.map((cost) => [cost.taskId, cost]));
+  for (const { task, verdict } of closed) {
+    if (verdict.status !== 'fail') continue;
+    const known = byId.get(task.taskId);
+    const billed =
+      verdict.billedMicroUsd ?? (known?.source === 'reported' ? (known.costMicroUsd ?? undefined) : undefined);
+    // A bill that the owner has paid costs the operator nothing.
+    if (billed !== undefined && billed <= task.capturedMicroUsd) continue;
+    const cost = (billed ?? task.heldMicroUsd) - task.capturedMicroUsd;
+    await bookOperatorCost(transaction, { taskId: task.taskId, model: task.model, reason: verdict.reason }, cost);
+  }
 }
 
 /** The times are the beginnings of transactions: those of very short stages can come out below zero. */
@@ -194,29 +286,45 @@ function stagesOf(task: SettledRow, outcome: Outcome): SettledTask {
   };
 }
 
-function endOf(verdict: Verdict): readonly NewEvent[] {
-  if (verdict.status === 'fail') return [['settled', { status: 'fail', reason: verdict.reason }]];
+interface EndEvent {
+  readonly type: TaskEventType;
+  readonly detail: EventDetail;
+}
+
+function endOf(verdict: Verdict): readonly EndEvent[] {
+  if (verdict.status === 'fail') return [{ type: 'settled', detail: { status: 'fail', reason: verdict.reason } }];
   return [
-    ['archived', { count: verdict.outputs.length }],
-    ['settled', { status: 'success' }],
+    { type: 'archived', detail: { count: verdict.outputs.length } },
+    { type: 'settled', detail: { status: 'success' } },
   ];
 }
 
 /** Writes the outputs' rows, in the requested tier as long as the account's cap has room. */
 async function storeOutputs(
   transaction: Queryable,
-  task: SettledRow & { readonly taskId: TaskId },
-  outputs: readonly ArchivedOutput[],
+  accountId: string,
+  closed: readonly Closed[],
   retentionDays: number,
 ): Promise<void> {
-  let { storage } = task;
-  if (storage === 'persistent') {
-    const sizeBytes = outputs.reduce((sum, output) => sum + output.sizeBytes, 0);
-    if (!(await reservePersistentBytes(transaction, task.accountId, sizeBytes))) {
-      storage = 'temp';
-      await transaction.query(fallBackToTemp, [task.taskId]);
-      await addEvent(transaction, task.taskId, 'storage_fell_back', { storage, reason: 'cap_exceeded' });
-    }
+  const tasks: TaskWithOutputs[] = [];
+  for (const { task, verdict } of closed) {
+    if (verdict.status !== 'success') continue;
+    const { taskId, model } = task;
+    const { outputs } = verdict;
+    tasks.push({ taskId, model, outputs, storage: await storageOf(transaction, task, outputs) });
   }
-  await insertTaskOutputs(transaction, { ...task, storage }, outputs, retentionDays);
+  if (tasks.length > 0) await insertTaskOutputs(transaction, accountId, tasks, retentionDays);
+}
+
+async function storageOf(
+  transaction: Queryable,
+  { taskId, accountId, storage }: SettledRow,
+  outputs: readonly ArchivedOutput[],
+): Promise<'temp' | 'persistent'> {
+  if (storage === 'temp') return 'temp';
+  const sizeBytes = outputs.reduce((sum, output) => sum + output.sizeBytes, 0);
+  if (await reservePersistentBytes(transaction, accountId, sizeBytes)) return 'persistent';
+  await transaction.query(fallBackToTemp, [taskId]);
+  await addEvent(transaction, taskId, 'storage_fell_back', { storage: 'temp', reason: 'cap_exceeded' });
+  return 'temp';
 }

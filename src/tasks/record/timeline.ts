@@ -48,12 +48,12 @@ export interface TaskEvent {
 /** An event to be written. */
 export type NewEvent = readonly [type: TaskEventType, detail?: EventDetail];
 
-/** Adds events to a task whose row is locked since before the statement began. Its parameters are `eventValues`. */
-export const INSERT_EVENTS = `INSERT INTO task_events (task_id, seq, type, detail)
+const insertEvents: Statement = {
+  name: 'insert_task_events',
+  text: `INSERT INTO task_events (task_id, seq, type, detail)
          SELECT $1, (SELECT coalesce(max(seq), 0) FROM task_events WHERE task_id = $1) + n.place, n.type, n.detail
-           FROM unnest($2::text[], $3::jsonb[]) WITH ORDINALITY AS n (type, detail, place)`;
-
-const insertEvents: Statement = { name: 'insert_task_events', text: INSERT_EVENTS };
+           FROM unnest($2::text[], $3::jsonb[]) WITH ORDINALITY AS n (type, detail, place)`,
+};
 
 /**
  * Adds an event.
@@ -71,16 +71,11 @@ export async function addEvent(
 
 /** Adds events in their order, in one statement; see `addEvent`. */
 export async function addEvents(transaction: Queryable, taskId: TaskId, events: readonly NewEvent[]): Promise<void> {
-  await transaction.query(insertEvents, eventValues(taskId, events));
-}
-
-/** The parameters of `INSERT_EVENTS`. */
-export function eventValues(taskId: TaskId, events: readonly NewEvent[]): readonly unknown[] {
-  return [
+  await transaction.query(insertEvents, [
     taskId,
     events.map(([type]) => type),
     events.map(([, detail]) => (detail === undefined ? null : JSON.stringify(detail))),
-  ];
+  ]);
 }
 
 const lockStatement: Statement = {
