@@ -89,7 +89,7 @@ async function recordedOf(caller: Caller, endings: readonly Ending[]): Promise<u
   const numbers = new Map<unknown, number>(endings.map(({ taskId }, index) => [taskId, index]));
   const read = async (columns: string, from: string): Promise<unknown> => {
     const text = `SELECT ${columns} FROM ${from} WHERE account_id = $1`;
-    const rows = await room.rows<Record<string, unknown>>(text, caller.accountId);
+    const rows = await room.rows(text, caller.accountId);
     return rows
       .map(({ task, ...row }) => ({ task: numbers.get(task), ...row }))
       .toSorted((a, b) => (JSON.stringify(a, textOf) < JSON.stringify(b, textOf) ? -1 : 1));
@@ -327,7 +327,7 @@ describe('settlements of one account that arrive at the same time', () => {
     const caller = await room.newCaller();
     const { settler, open } = gatedSettler();
     open();
-    const unknown = settler.settle('tk-svc-none' as TaskId, caller.accountId, success(0, 1n));
+    const unknown = settler.settle('tk-svc-none', caller.accountId, success(0, 1n));
     assert.equal(await unknown, undefined);
   });
 });

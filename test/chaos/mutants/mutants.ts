@@ -45,8 +45,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/tasks/lifecycle/settle.js',
-        find: 'WHERE id = $1 AND completed_at IS NULL AND ($5',
-        replace: "WHERE id = $1 AND completed_at IS NULL AND right(id, 1) > '7' AND ($5",
+        find: 'WHERE t.id = v.task_id AND t.completed_at IS NULL AND ($1',
+        replace: "WHERE t.id = v.task_id AND t.completed_at IS NULL AND right(t.id, 1) > '7' AND ($1",
       },
     ],
   },
@@ -134,8 +134,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/billing/ledger.js',
-        find: "(2, 'release', $4::bigint - $5::bigint, 0)",
-        replace: "(2, 'release', ($4::bigint - $5::bigint) / 2, 0)",
+        find: "(2, 'release', v.held - v.captured)",
+        replace: "(2, 'release', (v.held - v.captured) / 2)",
       },
     ],
     focus: { words: '[fail]' },
@@ -158,8 +158,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/billing/ledger.js',
-        find: '+ CASE WHEN wallet_id IS NULL THEN $4::bigint - $5::bigint ELSE 0 END',
-        replace: '+ 0 * CASE WHEN wallet_id IS NULL THEN $4::bigint - $5::bigint ELSE 0 END',
+        find: '+ CASE WHEN c.wallet_id IS NULL THEN t.released ELSE 0 END',
+        replace: '+ 0 * CASE WHEN c.wallet_id IS NULL THEN t.released ELSE 0 END',
       },
     ],
     focus: { words: '[fail]' },
@@ -224,8 +224,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/billing/ledger.js',
-        find: "running - CASE WHEN $6 = 'running' THEN 1 ELSE 0 END",
-        replace: "running - CASE WHEN $6 = 'running' AND $5 > 0 THEN 1 ELSE 0 END",
+        find: "FILTER (WHERE occupied = 'running')",
+        replace: "FILTER (WHERE occupied = 'running' AND captured > 0)",
       },
     ],
     focus: { words: '[fail]' },
