@@ -16,6 +16,7 @@ import type { Window } from './report.ts';
 import { WARM_UP_SECONDS, measureSide, sidesOf } from './rounds.ts';
 import { Stage } from './stage/stage.ts';
 import type { Side } from './stage/stage.ts';
+import { TEMPORAL_STORES } from './stage/temporal.ts';
 import { wholeNumber } from '../src/commands/command-line.ts';
 import { positiveNumber } from '../test/support/number-options.ts';
 
@@ -26,6 +27,11 @@ const options = new Command('npm run bench --')
   .option('--windows <number>', 'windows of each side for each measurement', wholeNumber(1, 1_000_000), 5)
   .option('--seconds <number>', 'length of a window', positiveNumber, 5)
   .addOption(new Option('--only <names...>', 'only these').choices(MEASURES.map(({ name }) => name)))
+  .addOption(
+    new Option('--temporal-store <name>', 'where Temporal keeps its histories')
+      .choices(TEMPORAL_STORES)
+      .default(TEMPORAL_STORES[0]),
+  )
   .option('--profile', 'write CPU profiles of the api and the worker', false)
   .parse()
   .opts();
@@ -39,7 +45,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 await mkdir(resultsDirectory, { recursive: true });
 const profileDirectory = options.profile ? path.join(resultsDirectory, 'profiles') : undefined;
 print('Starting PostgreSQL, Temporal, the api and the clients.');
-const stage = await Stage.open({ profileDirectory, report: print });
+const stage = await Stage.open({ profileDirectory, temporalStore: options.temporalStore, report: print });
 try {
   print('Warming up.');
   // Before the first window that counts, everything has run once: compiled, connected, cached.

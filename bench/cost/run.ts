@@ -17,6 +17,7 @@ import type { Window } from '../report.ts';
 import { WARM_UP_SECONDS, measureSide, sidesOf } from '../rounds.ts';
 import { Stage } from '../stage/stage.ts';
 import type { Side } from '../stage/stage.ts';
+import { TEMPORAL_STORES } from '../stage/temporal.ts';
 import { TextStage } from '../text/text-stage.ts';
 import { prepareDatabaseCost } from './database-cost.ts';
 import { RATIOS, TEXT_RATIOS, secondsOf } from './ratios.ts';
@@ -37,6 +38,11 @@ const options = new Command('npm run bench -- cost')
     32,
   )
   .addOption(new Option('--only <parts...>', 'only these').choices(['cost', 'ratios', 'text']))
+  .addOption(
+    new Option('--temporal-store <name>', 'where Temporal keeps its histories')
+      .choices(TEMPORAL_STORES)
+      .default(TEMPORAL_STORES[0]),
+  )
   .option('--profile', 'write CPU profiles of the api and the worker', false)
   .parse()
   .opts();
@@ -58,7 +64,12 @@ await reportSummary();
 
 async function measureTasks(): Promise<void> {
   print('Starting PostgreSQL, Temporal, the api and the clients.');
-  const stage = await Stage.open({ profileDirectory, countsStatements: true, report: print });
+  const stage = await Stage.open({
+    profileDirectory,
+    countsStatements: true,
+    temporalStore: options.temporalStore,
+    report: print,
+  });
   try {
     await prepareDatabaseCost(stage.database);
     print('Warming up.');

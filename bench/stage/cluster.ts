@@ -12,6 +12,8 @@ export interface ClusterOptions {
   readonly isDurable: boolean;
   /** Whether PostgreSQL counts the statements that it executes, which costs a few per cent. */
   readonly countsStatements?: boolean;
+  /** The server's `max_connections`, if the default is too small. */
+  readonly maxConnections?: number;
   /** The server is added to them before it is awaited, so that it is ended with them in any case. */
   readonly children: Set<Child>;
 }
@@ -19,7 +21,7 @@ export interface ClusterOptions {
 /** @param directory the bench's own, for the cluster and the server's log. @throws {Error} the server did not start. */
 export async function startBenchCluster(
   directory: string,
-  { isDurable, countsStatements = false, children }: ClusterOptions,
+  { isDurable, countsStatements = false, maxConnections, children }: ClusterOptions,
 ): Promise<Cluster> {
   // Under root, PostgreSQL runs as another user, who needs access to the directory.
   await chmod(directory, 0o711);
@@ -30,12 +32,11 @@ export async function startBenchCluster(
     isDurable,
   };
   await createCluster(cluster.directory, cluster.password);
-  if (countsStatements) {
-    await appendFile(
-      path.join(cluster.directory, 'postgresql.conf'),
-      "shared_preload_libraries = 'pg_stat_statements'\n",
-    );
-  }
+  const settings = [
+    ...(countsStatements ? ["shared_preload_libraries = 'pg_stat_statements'"] : []),
+    ...(maxConnections === undefined ? [] : [`max_connections = ${maxConnections}`]),
+  ];
+  await appendFile(path.join(cluster.directory, 'postgresql.conf'), settings.map((line) => `${line}\n`).join(''));
   const server = new Child('postgres', await clusterLaunch(cluster), path.join(directory, 'postgres.log'));
   children.add(server);
   await server.readyWhen((signal) => waitForCluster(cluster, signal));

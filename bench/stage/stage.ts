@@ -1,13 +1,12 @@
 /**
- * Everything that is measured, on one machine: a durable PostgreSQL, the Temporal dev server on a file with our
- * embedded settings, the api and the worker as deployed, and the yardstick's worker and clients on the same Temporal
- * server.
+ * Everything that is measured, on one machine: a durable PostgreSQL, a Temporal server (temporal.ts), the api and the
+ * worker as deployed, and the yardstick's worker and clients on the same Temporal server.
  *
  * Each window begins from the same small state. A backlog is discarded, not drained: PostgreSQL's tables are emptied,
  * and Temporal gets a new database. The processes of both sides keep running, so that their code is as warm as in
  * service.
  */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,15 +19,14 @@ import { migrate } from '../../src/database/migrate.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 import { findFreePort } from '../../src/standalone/ports.ts';
 import { clusterUrl } from '../../src/standalone/postgres.ts';
-import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
-import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import type { Order, WindowResult } from '../load/window.ts';
 import { NO_LIMIT_MICRO_USD, createBenchAccount } from './account.ts';
 import { Child, stopAll } from './children.ts';
 import { startBenchCluster } from './cluster.ts';
-import { loadLaunch, roleEnvironment, roleLaunch, surroundings } from './node-launch.ts';
+import { loadLaunch, roleEnvironment, roleLaunch } from './node-launch.ts';
+import { CONNECTIONS_WITH_TEMPORAL, onPostgresql, onSqlite } from './temporal.ts';
+import type { TemporalOfStage, TemporalStore } from './temporal.ts';
 
 /** The two sides of every comparison. */
 export type Side = 'ours' | 'raw';
@@ -66,46 +64,29 @@ export interface StageOptions {
   /** The directory for CPU profiles of the api and the workers; undefined: none are taken. */
   readonly profileDirectory: string | undefined;
   readonly countsStatements?: boolean;
+  readonly temporalStore?: TemporalStore;
   readonly report: (line: string) => void;
 }
 
 export class Stage {
   readonly #directory: string;
-  readonly #temporalPort: number;
-  readonly #temporalCli: string;
-  readonly #profileDirectory: string | undefined;
-  readonly #countsStatements: boolean;
+  readonly #options: StageOptions;
   readonly #children = new Set<Child>();
   /** Of the api and the workers, once there is a database. */
   #environment: Readonly<Record<string, string>> = {};
   #database: Database | undefined;
-  #temporal: Child | undefined;
+  #temporal: TemporalOfStage | undefined;
+  #temporalServer: Child | undefined;
   #clients: Readonly<Record<Side, Child>> | undefined;
 
-  private constructor(parts: {
-    directory: string;
-    temporalPort: number;
-    temporalCli: string;
-    profileDirectory: string | undefined;
-    countsStatements: boolean;
-  }) {
-    this.#directory = parts.directory;
-    this.#temporalPort = parts.temporalPort;
-    this.#temporalCli = parts.temporalCli;
-    this.#profileDirectory = parts.profileDirectory;
-    this.#countsStatements = parts.countsStatements;
+  private constructor(directory: string, options: StageOptions) {
+    this.#directory = directory;
+    this.#options = options;
   }
 
   /** Starts all but the workers; the caller must call `close`. */
-  static async open({ profileDirectory, countsStatements = false, report }: StageOptions): Promise<Stage> {
-    const temporalCli = await obtainTemporalCli({ cliPath: undefined, environment: surroundings(), report });
-    const stage = new Stage({
-      directory: await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-')),
-      temporalPort: await findFreePort(),
-      temporalCli,
-      profileDirectory,
-      countsStatements,
-    });
+  static async open(options: StageOptions): Promise<Stage> {
+    const stage = new Stage(await mkdtemp(path.join(os.tmpdir(), 'darkroom-bench-')), options);
     try {
       await stage.#start();
     } catch (error) {
@@ -139,7 +120,7 @@ export class Stage {
   async withWorkers<T>(side: Side, work: () => Promise<T>): Promise<T> {
     const launch =
       side === 'ours'
-        ? roleLaunch('worker', this.#environment, this.#profileDirectory)
+        ? roleLaunch('worker', this.#environment, this.#options.profileDirectory)
         : loadLaunch('load/raw-worker.ts', [this.temporalAddress, this.#bundleFile]);
     const worker = this.#launch(`${side}-worker`, launch);
     try {
@@ -162,7 +143,7 @@ export class Stage {
   }
 
   get temporalAddress(): string {
-    return `127.0.0.1:${this.#temporalPort}`;
+    return this.#temporalOfStage().address;
   }
 
   async close(): Promise<void> {
@@ -172,16 +153,21 @@ export class Stage {
   }
 
   async #start(): Promise<void> {
+    const { countsStatements = false, temporalStore = 'sqlite', report } = this.#options;
     const cluster = await startBenchCluster(this.#directory, {
       isDurable: true,
-      countsStatements: this.#countsStatements,
+      countsStatements,
+      ...(temporalStore === 'postgresql' ? { maxConnections: CONNECTIONS_WITH_TEMPORAL } : {}),
       children: this.#children,
     });
-    await this.#replaceTemporal();
-
     const url = clusterUrl(cluster, 'postgres');
     const database = openDatabase({ url, poolSize: 2 }, silentLogger());
     this.#database = database;
+    this.#temporal = await (temporalStore === 'postgresql'
+      ? onPostgresql(cluster, database)
+      : onSqlite(this.#directory, report));
+    await this.#replaceTemporal();
+
     await migrate(url, database, silentLogger());
     const { key } = await createBenchAccount(database);
 
@@ -195,7 +181,7 @@ export class Stage {
       storeDirectory: path.join(this.#directory, 'store'),
       port: apiPort,
     });
-    const api = this.#launch('api', roleLaunch('api', this.#environment, this.#profileDirectory));
+    const api = this.#launch('api', roleLaunch('api', this.#environment, this.#options.profileDirectory));
     await api.ready();
     this.#clients = {
       ours: this.#launch('our-clients', loadLaunch('load/our-clients.ts', [String(apiPort), key.secret])),
@@ -215,24 +201,14 @@ export class Stage {
   }
 
   async #replaceTemporal(): Promise<void> {
-    if (this.#temporal !== undefined) {
-      await this.#temporal.stop('SIGKILL');
-      this.#children.delete(this.#temporal);
+    if (this.#temporalServer !== undefined) {
+      await this.#temporalServer.stop('SIGKILL');
+      this.#children.delete(this.#temporalServer);
     }
-    const directory = path.join(this.#directory, 'temporal');
-    await rm(directory, { recursive: true, force: true });
-    await mkdir(directory);
-    const launch = temporalServerLaunch(
-      {
-        cliPath: this.#temporalCli,
-        port: this.#temporalPort,
-        databaseFile: path.join(directory, 'temporal.db'),
-        searchAttributes: SEARCH_ATTRIBUTES,
-      },
-      surroundings(),
-    );
-    this.#temporal = this.#launch('temporal', launch);
-    await this.#temporal.readyWhen((signal) => waitForTemporal(this.temporalAddress, signal));
+    const temporal = this.#temporalOfStage();
+    await temporal.clear();
+    this.#temporalServer = this.#launch('temporal', temporal.launch());
+    await this.#temporalServer.readyWhen((signal) => temporal.ready(signal));
   }
 
   async #waitForOutboxIsEmpty(database: Database): Promise<void> {
@@ -255,6 +231,11 @@ export class Stage {
     } finally {
       await connection.close();
     }
+  }
+
+  #temporalOfStage(): TemporalOfStage {
+    if (this.#temporal === undefined) throw new Error('the stage is not open');
+    return this.#temporal;
   }
 
   #openDatabase(): Database {

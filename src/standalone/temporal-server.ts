@@ -83,8 +83,8 @@ function cliEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 const CALL_TIMEOUT_MS = 2_000;
 
-/** Waits until the server answers for the namespace. */
-export async function waitForTemporal(address: string, signal: AbortSignal): Promise<void> {
+/** Waits until the server answers for a namespace; default: that of the dev server. */
+export async function waitForTemporal(address: string, signal: AbortSignal, namespace = NAMESPACE): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     try {
@@ -96,7 +96,7 @@ export async function waitForTemporal(address: string, signal: AbortSignal): Pro
       });
       try {
         await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-          connection.workflowService.describeNamespace({ namespace: NAMESPACE }),
+          connection.workflowService.describeNamespace({ namespace }),
         );
         return;
       } finally {

@@ -5,7 +5,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -18,10 +18,11 @@ import pg from 'pg';
 import { packageFile } from '../../src/config/package-root.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { launchProcess } from '../../src/standalone/launch.ts';
-import { claimPort } from '../../src/standalone/ports.ts';
+import { findFreePort } from '../../src/standalone/ports.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import { Role } from '../support/darkroom.ts';
 import { composeEnvironment } from './compose-file.ts';
+import { findTemporalPorts } from './temporal-ports.ts';
 
 const run = promisify(execFile);
 const START_TIMEOUT_MS = 120_000;
@@ -67,8 +68,8 @@ async function startAll(
 ): Promise<Omit<Topology, 'stop'>> {
   const secrets = makeSecrets();
   const environment = (path: readonly string[]) => composeEnvironment(path, secrets);
-  const ports = await findPorts(11);
-  const [postgresPort = 0, temporalPort = 0, apiPort = 0, ...internalPorts] = ports;
+  const temporalPorts = await findTemporalPorts();
+  const [postgresPort, apiPort] = [await findFreePort(), await findFreePort()];
 
   await startPostgres(path.join(directory, 'postgres'), postgresPort, secrets, toStop);
 
@@ -84,7 +85,7 @@ async function startAll(
   };
   await setUpSchema();
 
-  const temporalAddress = `${LOOPBACK}:${temporalPort}`;
+  const temporalAddress = `${LOOPBACK}:${temporalPorts.frontend}`;
   const checkTemporal = await startTemporal(
     path.join(programs, 'temporal-server'),
     {
@@ -93,7 +94,7 @@ async function startAll(
       DB_PORT: String(postgresPort),
       BIND_ON_IP: LOOPBACK,
       DYNAMIC_CONFIG_FILE_PATH: DYNAMIC_CONFIG,
-      ...temporalPorts(temporalPort, internalPorts),
+      ...temporalPorts.environment,
     },
     toStop,
   );
@@ -138,37 +139,6 @@ function makeSecrets(): Record<string, string> {
     'ENCRYPTION_KEY',
   ];
   return Object.fromEntries(names.map((name) => [name, randomBytes(32).toString('hex')]));
-}
-
-/** Temporal stores its own port numbers in a smallint. */
-const LOWEST_PORT = 20_000;
-const HIGHEST_PORT = 32_767;
-
-async function findPorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
-    const port = await claimPort(randomInt(LOWEST_PORT, HIGHEST_PORT + 1), 'a test', 'nothing').catch(() => undefined);
-    if (port !== undefined) ports.add(port);
-  }
-  return [...ports];
-}
-
-/** Inside a container each of them has its usual port. */
-function temporalPorts(frontend: number, others: readonly number[]): Record<string, string> {
-  const names = [
-    'FRONTEND_HTTP_PORT',
-    'FRONTEND_MEMBERSHIP_PORT',
-    'MATCHING_GRPC_PORT',
-    'MATCHING_MEMBERSHIP_PORT',
-    'HISTORY_GRPC_PORT',
-    'HISTORY_MEMBERSHIP_PORT',
-    'WORKER_GRPC_PORT',
-    'WORKER_MEMBERSHIP_PORT',
-  ];
-  return {
-    FRONTEND_GRPC_PORT: String(frontend),
-    ...Object.fromEntries(names.map((name, index) => [name, String(others[index])])),
-  };
 }
 
 async function startPostgres(
