@@ -88,7 +88,9 @@ async function startEngine(): Promise<Engine> {
     if (child.exitCode !== null || Date.now() > deadline) {
       const words = (await readFile(logFile, 'utf8')).slice(-2_000);
       await stop();
-      throw new CannotRunError(`The Docker engine does not start here:\n${words}`);
+      // containerd waits for the lock of its database.
+      const reason = words.includes('boltdb open') ? `; another engine, perhaps of another run, uses ${data}` : '';
+      throw new CannotRunError(`The Docker engine does not start here${reason}:\n${words}`);
     }
     await delay(300);
   }

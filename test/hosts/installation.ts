@@ -10,6 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { waitFor } from '@darkroom/testing/wait-for';
+import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
@@ -178,6 +179,7 @@ export async function startInstallation(network: Network, outside: Outside): Pro
       await host('postgres-1').signal('SIGKILL');
       await promote(postgresUrl(address('postgres-2'), password));
       await network.float(host('postgres-2'));
+      await waitFor("the test's connections lead to the promoted server", () => isReached(testDatabase.database));
     },
     saveHistory: () => saveHistory(temporalServer),
     async replaceHistory(by) {
@@ -198,6 +200,12 @@ export async function startInstallation(network: Network, outside: Outside): Pro
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Whether all connections of a pool answer. One that does not is closed by its failure. */
+async function isReached(database: Database): Promise<boolean> {
+  const checks = Array.from({ length: database.pool().open }, () => database.check());
+  return (await Promise.allSettled(checks)).every(({ status }) => status === 'fulfilled');
 }
 
 function of<Name, Value>(map: ReadonlyMap<Name, Value>, name: Name): Value {
