@@ -4,7 +4,7 @@ import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { newId } from '../domain/ids.ts';
-import { IdempotencyMismatchError } from '../tasks/create/accept.ts';
+import { IdempotencyMismatchError } from '../tasks/create/used-keys.ts';
 import { requestWork } from '../tasks/outbox/outbox.ts';
 import { compareKeyed, findRepeated } from './repeated-create.ts';
 

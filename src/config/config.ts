@@ -3,7 +3,6 @@
  * it.
  */
 import os from 'node:os';
-import { readFileSync } from 'node:fs';
 import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
@@ -14,10 +13,13 @@ import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 import { readDatabase, readDirectDatabase } from './database.ts';
 import { rejectDevelopmentDefaults } from './production.ts';
+import { readTemporal, readTemporalUiUrl } from './temporal.ts';
+import type { TemporalConfig } from './temporal.ts';
 import { readTraces } from './traces.ts';
 import type { TraceConfig } from './traces.ts';
 
 export type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
+export type { TemporalConfig } from './temporal.ts';
 
 export interface DatabaseConfig {
   readonly url: string;
@@ -26,14 +28,6 @@ export interface DatabaseConfig {
   readonly isPooled?: boolean;
   /** Whether statements are prepared under their names. Default: only where there is no pooler. */
   readonly preparesStatements?: boolean;
-}
-
-export interface TemporalConfig {
-  readonly address: string;
-  readonly namespace: string;
-  readonly apiKey: string | undefined;
-  /** Absent: no TLS. All are PEM. */
-  readonly tls: { readonly ca?: Buffer; readonly certificate?: Buffer; readonly key?: Buffer } | undefined;
 }
 
 export interface StoreConfig {
@@ -152,7 +146,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const config: Config = {
     database: readDatabase(read),
     temporal: readTemporal(read),
-    temporalUiUrl: readWebUrl(read, 'TEMPORAL_UI_URL'),
+    temporalUiUrl: readTemporalUiUrl(read),
     http: readHttp(read),
     bodies: { mbPerMinute: read.integer('BODY_MB_PER_MINUTE'), inFlightMb: read.integer('BODY_MB_IN_FLIGHT') },
     admin: readAdmin(read),
@@ -344,52 +338,6 @@ export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number 
   const days = read.integer('OUTPUT_RETENTION_DAYS');
   read.throwIfBroken();
   return days;
-}
-
-/** @returns the URL without a trailing slash; undefined: not set. */
-function readWebUrl(read: EnvironmentReader, name: 'TEMPORAL_UI_URL'): string | undefined {
-  const text = read.text(name);
-  if (text === '') return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) read.report(`${name}: "${text}" is not an http(s) URL`);
-  return text.replace(/\/+$/, '');
-}
-
-function readTemporal(read: EnvironmentReader): TemporalConfig {
-  const files = {
-    ca: read.text('TEMPORAL_TLS_CA_FILE'),
-    certificate: read.text('TEMPORAL_TLS_CERT_FILE'),
-    key: read.text('TEMPORAL_TLS_KEY_FILE'),
-  };
-  if ((files.certificate === '') !== (files.key === '')) {
-    read.report('TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE: set both or neither');
-  }
-  const apiKey = read.text('TEMPORAL_API_KEY') || undefined;
-  const usesTls = read.boolean('TEMPORAL_TLS') || apiKey !== undefined || files.ca !== '' || files.certificate !== '';
-  const pem = (name: string, file: string): Buffer | undefined => {
-    if (file === '') return undefined;
-    try {
-      return readFileSync(file);
-    } catch {
-      read.report(`${name}: the file cannot be read`);
-      return undefined;
-    }
-  };
-  const ca = pem('TEMPORAL_TLS_CA_FILE', files.ca);
-  const certificate = pem('TEMPORAL_TLS_CERT_FILE', files.certificate);
-  const key = pem('TEMPORAL_TLS_KEY_FILE', files.key);
-  return {
-    address: read.text('TEMPORAL_ADDRESS'),
-    namespace: read.text('TEMPORAL_NAMESPACE'),
-    apiKey,
-    tls: usesTls
-      ? {
-          ...(ca === undefined ? {} : { ca }),
-          ...(certificate === undefined ? {} : { certificate }),
-          ...(key === undefined ? {} : { key }),
-        }
-      : undefined,
-  };
 }
 
 function readStoragePrice(read: EnvironmentReader): bigint {

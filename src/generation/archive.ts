@@ -15,14 +15,10 @@ import { storedSource } from '../objects/stores/stored-source.ts';
 import { mimeTypeOfFormat } from '../transcripts/formats.ts';
 import type { TranscriptFormat } from '../transcripts/formats.ts';
 import { MAX_TRANSCRIPT_BYTES, isTranscript } from '../transcripts/transcript-file.ts';
-import {
-  beginArchiving,
-  beginHandling,
-  pauseArchiving,
-  readGeneration,
-  startArchiving,
-} from '../tasks/lifecycle/transitions.ts';
-import type { BegunTask, GeneratedFile, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { beginArchiving, beginHandling, pauseArchiving, startArchiving } from '../tasks/lifecycle/transitions.ts';
+import { readGeneration } from '../tasks/lifecycle/generations.ts';
+import type { BegunTask, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { GeneratedFile, Generation } from '../tasks/lifecycle/generations.ts';
 import type { ArchiveResult, MediaTaskInput, SettleResult } from '../../workflows/contracts.ts';
 import { archiveFrames } from './archive-frames.ts';
 import type { Attempt } from './attempt.ts';

@@ -4,8 +4,9 @@
  */
 import { fallbackOf } from '../catalogue/definition.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
-import { readFailedJobs, recordFailedJob } from '../tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { readFailedJobs, recordFailedJob } from '../tasks/lifecycle/generations.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Generation } from '../tasks/lifecycle/generations.ts';
 import type { GenerationContext } from './context.ts';
 import type { GenerationFailure } from './failure.ts';
 import { routeAt, routesOf } from './task-route.ts';

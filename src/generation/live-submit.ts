@@ -6,8 +6,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { markIntentLive, readIntentMark } from '../tasks/lifecycle/intents.ts';
-import { readGeneration } from '../tasks/lifecycle/transitions.ts';
-import type { Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import { readGeneration } from '../tasks/lifecycle/generations.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Generation } from '../tasks/lifecycle/generations.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';

@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { ProducedFile } from '../providers/provider.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
-import type { GeneratedFile } from '../tasks/lifecycle/transitions.ts';
+import type { GeneratedFile } from '../tasks/lifecycle/generations.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 

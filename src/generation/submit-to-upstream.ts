@@ -12,7 +12,7 @@ import type { GenerationRequest, Submission } from '../providers/provider.ts';
 import { withdrawIntent } from '../tasks/lifecycle/intents.ts';
 import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
-import { recordFiles, recordJob, recordNoAnswer, recordRejection } from '../tasks/lifecycle/transitions.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRejection } from '../tasks/lifecycle/generations.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
 import { stateUnsent, withdrawSubmit } from './announcement.ts';
 import { CLEAR_WITHIN_MS, announce, recordPossibleWork } from './declared-submit.ts';

@@ -7,7 +7,8 @@
 import { isTerminal } from '../domain/task-status.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../tasks/lifecycle/transitions.ts';
-import type { BegunTask, Generation, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { BegunTask, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { Generation } from '../tasks/lifecycle/generations.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
 import type { SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
 import { isStatedUnsent } from './announcement.ts';

@@ -7,7 +7,8 @@ import type { Balance, ModelDefinition, Upstream } from '../catalogue/definition
 import { withDefaults } from '../catalogue/input-defaults.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { GenerationRequest, Provider } from '../providers/provider.ts';
-import type { UpstreamPosition, WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { UpstreamPosition } from '../tasks/lifecycle/generations.ts';
 import type { GatedUpstream } from '../upstreams/gate.ts';
 import { concurrencyOf, upstreamName } from '../upstreams/upstream-caps.ts';
 import type { GenerationContext } from './context.ts';

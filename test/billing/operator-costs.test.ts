@@ -6,7 +6,8 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { declareIntent } from '../../src/tasks/lifecycle/intents.ts';
-import { readWorkingTask, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
+import { readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
+import { recordJob } from '../../src/tasks/lifecycle/generations.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

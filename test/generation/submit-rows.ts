@@ -16,7 +16,8 @@ import { ProviderFailure, ProviderRejection } from '../../src/providers/provider
 import type { GenerationRequest, Provider, Submission, SubmitCall } from '../../src/providers/provider.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { declareIntent } from '../../src/tasks/lifecycle/intents.ts';
-import { beginHandling, countRejections, readGeneration } from '../../src/tasks/lifecycle/transitions.ts';
+import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
+import { countRejections, readGeneration } from '../../src/tasks/lifecycle/generations.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';

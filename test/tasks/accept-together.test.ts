@@ -8,7 +8,7 @@ import { ModelUnavailableError } from '../../src/catalogue/catalogue.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { InsufficientBalanceError } from '../../src/billing/ledger.ts';
-import { IdempotencyMismatchError } from '../../src/tasks/create/accept.ts';
+import { IdempotencyMismatchError } from '../../src/tasks/create/used-keys.ts';
 import { InvalidTaskError } from '../../src/tasks/create/create.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';

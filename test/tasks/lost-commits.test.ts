@@ -5,7 +5,8 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { restoreGeneration } from '../../src/tasks/repair/lost-commits.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import { beginHandling, readGeneration, readWorkingTask, recordJob } from '../../src/tasks/lifecycle/transitions.ts';
+import { beginHandling, readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
+import { readGeneration, recordJob } from '../../src/tasks/lifecycle/generations.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

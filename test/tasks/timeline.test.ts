@@ -10,15 +10,8 @@ import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { MAX_EVENTS_PER_PAGE, addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/record/timeline.ts';
 import type { TaskEvent } from '../../src/tasks/record/timeline.ts';
-import {
-  beginArchiving,
-  beginHandling,
-  recordFiles,
-  recordJob,
-  recordNoAnswer,
-  recordRejection,
-  readWorkingTask,
-} from '../../src/tasks/lifecycle/transitions.ts';
+import { beginArchiving, beginHandling, readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
+import { recordFiles, recordJob, recordNoAnswer, recordRejection } from '../../src/tasks/lifecycle/generations.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -9,10 +9,10 @@ import type { CapPeriod } from '../../billing/spend-caps.ts';
 import { lockAccountAndWallet } from '../../accounts/wallet.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
-import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { Fingerprint } from '../record/fingerprint.ts';
-import { IdempotencyMismatchError, QueueFullError, acceptTogether } from './accept.ts';
+import { QueueFullError, acceptTogether } from './accept.ts';
 import type { Acceptance, NewTask } from './accept.ts';
+import { findReplays } from './used-keys.ts';
+import type { Wanted } from './used-keys.ts';
 
 /** The maximum number of tasks, and of characters of their inputs, in one statement. */
 const MAX_TOGETHER = 100;
@@ -26,51 +26,6 @@ export type ManyOutcome = Acceptance | DarkroomError;
 /** Whether a task was accepted, or found. */
 export function isAcceptance(outcome: ManyOutcome): outcome is Acceptance {
   return !(outcome instanceof Error);
-}
-
-const selectByKeys: Statement = {
-  name: 'select_tasks_by_idempotency_keys',
-  text: `SELECT t.id, t.idempotency_key AS key, t.fingerprint
-           FROM unnest($2::text[]) AS wanted (key)
-          CROSS JOIN LATERAL (
-                SELECT id, idempotency_key, fingerprint FROM tasks
-                 WHERE account_id = $1 AND idempotency_key = wanted.key LIMIT 1) t
-         UNION ALL
-         SELECT p.task_id, wanted.key, p.fingerprint
-           FROM unnest($2::text[], $3::text[]) AS wanted (key, id)
-          CROSS JOIN LATERAL (
-                SELECT task_id, fingerprint FROM pruned_tasks
-                 WHERE task_id = wanted.id AND account_id = $1 LIMIT 1) p`,
-};
-
-/** What a key is used for: the request, and the id of the task that the key names. */
-export interface Wanted {
-  readonly taskId: TaskId;
-  readonly fingerprint: Fingerprint;
-}
-
-/**
- * The tasks that some keys created, whether or not they were pruned since.
- *
- * @returns by the key: the task, or that another body used the key; nothing for keys that are not used.
- */
-export async function findReplays(
-  database: Queryable,
-  accountId: string,
-  wanted: ReadonlyMap<string, Wanted>,
-): Promise<ReadonlyMap<string, ManyOutcome>> {
-  if (wanted.size === 0) return new Map();
-  const rows = await database.query<{ id: TaskId; key: string; fingerprint: Buffer }>(selectByKeys, [
-    accountId,
-    [...wanted.keys()],
-    [...wanted.values()].map(({ taskId }) => taskId),
-  ]);
-  return new Map(
-    rows.map(({ id, key, fingerprint }) => {
-      const isSame = wanted.get(key)?.fingerprint.hash.equals(fingerprint) === true;
-      return [key, isSame ? { taskId: id, isReplay: true } : new IdempotencyMismatchError()];
-    }),
-  );
 }
 
 /** What an account has left. */

@@ -4,7 +4,8 @@
 import { createBatches } from '../../database/batches.ts';
 import type { Database } from '../../database/database.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
-import { IdempotencyMismatchError, acceptOne, acceptTogether } from './accept.ts';
+import { acceptOne, acceptTogether } from './accept.ts';
+import { IdempotencyMismatchError } from './used-keys.ts';
 import type { Acceptance, NewTask } from './accept.ts';
 
 /** The maximum number of tasks in one statement. A larger batch would hardly reduce the cost of the commit per task. */

@@ -15,6 +15,7 @@ import { requestHashOf } from '../record/request-hash.ts';
 import { OUTBOX_LEASE_SECONDS } from '../outbox/outbox.ts';
 import type { OutboxItem } from '../outbox/outbox.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { IdempotencyMismatchError, findReplay } from './used-keys.ts';
 
 /** Everything that is decided about a task before it exists. */
 export interface NewTask {
@@ -48,16 +49,6 @@ export interface NewTask {
   readonly waiter: string | undefined;
 }
 
-/** The same Idempotency-Key was used with another body (contract §1: 422). */
-export class IdempotencyMismatchError extends DarkroomError {
-  override readonly name = 'IdempotencyMismatchError';
-  override readonly kind = 'idempotency_key_mismatch';
-
-  constructor() {
-    super('this Idempotency-Key was used with a different request body; use a new key for a new request');
-  }
-}
-
 /** The account has reached its limit of queued tasks (contract §7). */
 export class QueueFullError extends DarkroomError {
   override readonly name = 'QueueFullError';
@@ -73,38 +64,6 @@ export class QueueFullError extends DarkroomError {
   override get publicMessage(): string {
     return 'as many tasks are waiting as this account may have waiting; retry when some have finished';
   }
-}
-
-const selectByKey: Statement = {
-  name: 'select_task_by_idempotency_key',
-  text: `SELECT id, fingerprint FROM tasks WHERE account_id = $1 AND idempotency_key = $2
-         UNION ALL
-         SELECT task_id, fingerprint FROM pruned_tasks WHERE task_id = $3 AND account_id = $1`,
-};
-
-/** An Idempotency-Key of an account, with what it names. */
-export interface KeyUse {
-  readonly accountId: string;
-  readonly idempotencyKey: string;
-  /** The id of the task that the key names. A pruned task is found by it (docs/decisions/0054). */
-  readonly taskId: TaskId;
-  readonly fingerprint: Fingerprint;
-}
-
-/**
- * Looks up an Idempotency-Key: the task that it created, if it did, whether or not that was pruned since.
- *
- * @throws {IdempotencyMismatchError} it created one from another body.
- */
-export async function findReplay(
-  database: Database,
-  { accountId, idempotencyKey, taskId, fingerprint }: KeyUse,
-): Promise<TaskId | undefined> {
-  const values = [accountId, idempotencyKey, taskId];
-  const [row] = await database.query<{ id: TaskId; fingerprint: Buffer }>(selectByKey, values);
-  if (row === undefined) return undefined;
-  if (!row.fingerprint.equals(fingerprint.hash)) throw new IdempotencyMismatchError();
-  return row.id;
 }
 
 /** SQL over `c`, the account's counters, and `t`, the new tasks together. */

@@ -9,9 +9,11 @@ import { taskIdForKey } from '../../domain/ids.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts } from '../record/body-facts.ts';
-import { acceptMany, findReplays } from './accept-many.ts';
-import type { AlongsideAccepting, ManyOutcome, Wanted } from './accept-many.ts';
-import { IdempotencyMismatchError } from './accept.ts';
+import { acceptMany } from './accept-many.ts';
+import { findReplays } from './used-keys.ts';
+import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
+import type { Wanted } from './used-keys.ts';
+import { IdempotencyMismatchError } from './used-keys.ts';
 import type { NewTask } from './accept.ts';
 
 /** One create of several: its body, without the key. */

@@ -16,7 +16,7 @@ import type { UrlSigner } from '../../objects/urls/signed-url.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
-import { findReplay } from './accept.ts';
+import { findReplay } from './used-keys.ts';
 import type { Acceptance, NewTask } from './accept.ts';
 import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
 import { createMany } from './create-many.ts';

@@ -7,8 +7,9 @@ import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
-import { countRejections, touchTask } from './transitions.ts';
-import type { UpstreamPosition } from './transitions.ts';
+import { touchTask } from './touch.ts';
+import { countRejections } from './generations.ts';
+import type { UpstreamPosition } from './generations.ts';
 
 const DECLARED = `created_at::text AS "declaredAt",
   (SELECT count(*)::integer FROM task_events WHERE task_id = $1 AND type = 'provider_refused') AS rejections`;

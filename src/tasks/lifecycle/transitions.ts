@@ -3,18 +3,14 @@
  * row, so that the second to arrive finds nothing to do (architecture, "PostgreSQL is the record that callers see").
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
-import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { InputFault } from '../../domain/input-fault.ts';
-import type { WorkCost } from '../../domain/provider-usage.ts';
-import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { requestWork } from '../outbox/outbox.ts';
 import { TaskNotFoundError } from '../record/read.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
-import { addEvent, withFreeSeq } from '../record/timeline.ts';
-import type { TaskEventType } from '../record/timeline.ts';
-import { costValues } from './generation-costs.ts';
+import { withFreeSeq } from '../record/timeline.ts';
+import { GENERATION_OF_TASK, readGeneration } from './generations.ts';
+import type { Generation } from './generations.ts';
 
 /** What an activity needs of the task it works on. */
 export interface WorkingTask {
@@ -57,9 +53,6 @@ const WORKING_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", statu
   floor(extract(epoch FROM deadline_at))::float8 AS "deadlineSeconds", url_key_id AS "urlKeyId",
   extract(epoch FROM deadline_at - now())::float8 AS "secondsLeft",
   extract(epoch FROM archiving_deadline_at - now())::float8 AS "archivingSecondsLeft"`;
-
-const GENERATION_OF_TASK =
-  'SELECT state, place AS "upstreamIndex", job_id AS "jobId", files FROM generations WHERE task_id = $1';
 
 const selectWorking: Statement = {
   name: 'select_working_task',
@@ -179,34 +172,6 @@ function withDeadlines({ secondsLeft, archivingSecondsLeft, ...row }: WorkingRow
   return { ...row, deadlineAt: at(secondsLeft), archivingDeadlineAt: at(archivingSecondsLeft) };
 }
 
-/** One file that a generation produced: in the object store already, or still at the provider's URL. */
-export type GeneratedFile = StoredFile | { readonly url: string };
-
-/** The upstream of its route that has a task. */
-export interface UpstreamPosition {
-  /** Its name in records and limits (src/generation/task-route.ts). */
-  readonly upstreamName: string;
-  /** Its index in the route's list, from 0. */
-  readonly upstreamIndex: number;
-  /** Its name in a timeline: the one that the model gives it, else its position from 1. Never a host. */
-  readonly label: string | number;
-}
-
-/** What is recorded of a task's one generation: the upstream that has it, by its index, and how far it got. */
-export type Generation = { readonly upstreamIndex: number } & (
-  | { readonly state: 'intent' }
-  | { readonly state: 'submitted'; readonly jobId: string }
-  | { readonly state: 'produced'; readonly jobId: string | null; readonly files: readonly GeneratedFile[] }
-);
-
-const selectGeneration: Statement = { name: 'select_generation', text: GENERATION_OF_TASK };
-
-/** The recorded generation of a task, if it got that far. */
-export async function readGeneration(database: Queryable, taskId: TaskId): Promise<Generation | undefined> {
-  const [row] = await database.query<Generation>(selectGeneration, [taskId]);
-  return row;
-}
-
 const recordFaultStatement: Statement = {
   name: 'record_input_fault',
   text: 'UPDATE tasks SET error_field = $2, error_case = $3 WHERE id = $1 AND completed_at IS NULL',
@@ -215,194 +180,4 @@ const recordFaultStatement: Statement = {
 /** Records what is wrong with the input of a task that is about to fail for it. */
 export async function recordFault(database: Queryable, taskId: TaskId, { kind, field }: InputFault): Promise<void> {
   await database.query(recordFaultStatement, [taskId, field ?? null, kind]);
-}
-
-const touchStatement: Statement = {
-  name: 'touch_task',
-  text: `UPDATE tasks SET updated_at = now()
-          WHERE id = $1 AND ($2::text IS NULL OR ${REQUEST_HASH} = $2)
-      RETURNING account_id AS "accountId", completed_at IS NOT NULL AS "isOver"`,
-};
-
-interface TouchedTask {
-  readonly accountId: string;
-  readonly isOver: boolean;
-}
-
-/**
- * Records that a task was worked on, and locks its row, so that events can be added.
- *
- * @param requestHash of the request that it has to be for; absent: any.
- * @returns undefined where the database has lost the task, or has it for another request by now.
- */
-export async function touchTask(
-  transaction: Queryable,
-  taskId: TaskId,
-  requestHash?: string | null,
-): Promise<TouchedTask | undefined> {
-  const [task] = await transaction.query<TouchedTask>(touchStatement, [taskId, requestHash ?? null]);
-  return task;
-}
-
-const countAttempts: Statement = {
-  name: 'count_provider_attempts',
-  text: 'SELECT count(*)::integer AS attempts FROM task_events WHERE task_id = $1 AND type = $2',
-};
-
-/** A timeline shows at most this many unanswered submits; a repeatable one can be retried for hours. */
-const MAX_UNANSWERED_EVENTS = 10;
-
-/**
- * Adds to the task's timeline that an upstream rejected the work.
- *
- * @returns how many rejections there are by now.
- */
-export async function recordRejection(
-  database: Database,
-  taskId: TaskId,
-  { label }: UpstreamPosition,
-  reason: FailureReason,
-): Promise<number> {
-  return database.transaction(async (transaction) => {
-    if ((await touchTask(transaction, taskId)) === undefined) throw new TaskNotFoundError();
-    await addEvent(transaction, taskId, 'provider_refused', { upstream: label, reason });
-    return countRejections(transaction, taskId);
-  });
-}
-
-/** Adds to the task's timeline that it is unknown whether an upstream accepted the work. */
-export async function recordNoAnswer(database: Database, taskId: TaskId, { label }: UpstreamPosition): Promise<void> {
-  await database.transaction(async (transaction) => {
-    if ((await touchTask(transaction, taskId)) === undefined) return;
-    const recorded = await attemptsSoFar(transaction, taskId, 'provider_unanswered');
-    if (recorded < MAX_UNANSWERED_EVENTS)
-      await addEvent(transaction, taskId, 'provider_unanswered', { upstream: label });
-  });
-}
-
-/** How often upstreams have rejected a task. */
-export function countRejections(database: Queryable, taskId: TaskId): Promise<number> {
-  return attemptsSoFar(database, taskId, 'provider_refused');
-}
-
-async function attemptsSoFar(transaction: Queryable, taskId: TaskId, type: TaskEventType): Promise<number> {
-  const [row] = await transaction.query<{ attempts: number }>(countAttempts, [taskId, type]);
-  return row?.attempts ?? 0;
-}
-
-const upsertJob: Statement = {
-  name: 'record_generation_job',
-  text: `INSERT INTO generations (task_id, upstream, place, state, job_id, cost_micro_usd, cost_source, usage)
-         VALUES ($1, $2, $4, 'submitted', $3, $5, $6, $7::jsonb)
-         ON CONFLICT (task_id) DO UPDATE
-            SET state = 'submitted', job_id = excluded.job_id, updated_at = now(),
-                cost_micro_usd = excluded.cost_micro_usd, cost_source = excluded.cost_source, usage = excluded.usage
-          WHERE generations.state = 'intent'`,
-};
-
-/**
- * Records the provider's job id, before any process waits for it. Where the database has lost the task there is
- * nothing to record: the workflow knows the job, and finds out next. The job of a task that is over by now, because
- * it was cancelled after Temporal had ended the attempt, is stopped.
- *
- * @param cost what the answer that named the job says about it, which no other answer may repeat: recorded by the same
- *   statement, so that no kill leaves a job without it.
- */
-export async function recordJob(
-  database: Database,
-  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamName, upstreamIndex, label }: UpstreamPosition,
-  jobId: string,
-  cost: WorkCost = {},
-): Promise<void> {
-  await database.transaction(async (transaction) => {
-    const task = await touchTask(transaction, taskId, requestHash);
-    if (task === undefined) return;
-    await transaction.query(upsertJob, [taskId, upstreamName, jobId, upstreamIndex, ...costValues(cost)]);
-    if (task.isOver) await requestWork(transaction, 'stop_generation', task.accountId, taskId);
-    else await addEvent(transaction, taskId, 'submitted', { upstream: label });
-  });
-}
-
-const deleteJob: Statement = {
-  name: 'delete_failed_generation_job',
-  text: `DELETE FROM generations WHERE task_id = $1 AND state = 'submitted' AND place = $2 AND job_id = $3
-         RETURNING task_id`,
-};
-
-/**
- * Records that a job has failed and is not billed, and that the task has no job any more: both at once, so that the
- * next upstream gets it exactly once, whatever is killed. May be repeated.
- */
-export async function recordFailedJob(
-  database: Database,
-  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamIndex, label }: UpstreamPosition,
-  { jobId, reason }: { readonly jobId: string; readonly reason: FailureReason },
-): Promise<void> {
-  await database.transaction(async (transaction) => {
-    if ((await touchTask(transaction, taskId, requestHash)) === undefined) throw new TaskNotFoundError();
-    const [deleted] = await transaction.query(deleteJob, [taskId, upstreamIndex, jobId]);
-    if (deleted !== undefined) await addEvent(transaction, taskId, 'provider_failed', { upstream: label, reason });
-  });
-}
-
-const selectFailedJobs: Statement = {
-  name: 'select_failed_generation_jobs',
-  text: `SELECT type, detail->>'upstream' AS label FROM task_events
-          WHERE task_id = $1 AND type IN ('submitted', 'provider_failed') ORDER BY seq`,
-};
-
-/** The jobs of a task that have failed and are not billed. */
-export interface FailedJobs {
-  /** The labels of their upstreams, as text. */
-  readonly labels: ReadonlySet<string>;
-  /** The label of the last one, if the task has been submitted nowhere since. */
-  readonly last: string | undefined;
-}
-
-/** Reads what `recordFailedJob` has recorded. */
-export async function readFailedJobs(database: Queryable, taskId: TaskId): Promise<FailedJobs> {
-  const rows = await database.query<{ type: TaskEventType; label: string }>(selectFailedJobs, [taskId]);
-  const failed = rows.filter(({ type }) => type === 'provider_failed');
-  const last = rows.at(-1);
-  return {
-    labels: new Set(failed.map(({ label }) => label)),
-    last: last?.type === 'provider_failed' ? last.label : undefined,
-  };
-}
-
-/** The event belongs to a task that is not over: what a second run produces after the end is not reported. */
-const upsertFiles: Statement = {
-  name: 'record_generation_files',
-  text: `WITH task AS MATERIALIZED (
-           SELECT id, completed_at IS NULL AS is_open FROM tasks
-            WHERE id = $1 AND ${REQUEST_HASH} IS NOT DISTINCT FROM $5 FOR NO KEY UPDATE),
-         stored AS (
-           INSERT INTO generations (task_id, upstream, place, state, files, cost_micro_usd, cost_source, usage)
-           SELECT id, $2, $4::smallint, 'produced', $3::jsonb, $6::bigint, $7, $8::jsonb FROM task
-           ON CONFLICT (task_id) DO UPDATE
-              SET state = 'produced', files = excluded.files, updated_at = now(),
-                  cost_micro_usd = excluded.cost_micro_usd, cost_source = excluded.cost_source, usage = excluded.usage
-            WHERE generations.state <> 'produced'
-           RETURNING task_id)
-         INSERT INTO task_events (task_id, seq, type, detail)
-         SELECT t.id, (SELECT coalesce(max(e.seq), 0) + 1 FROM task_events e WHERE e.task_id = t.id), 'produced',
-                jsonb_build_object('count', jsonb_array_length($3::jsonb))
-           FROM stored s JOIN task t ON t.id = s.task_id AND t.is_open`,
-};
-
-/**
- * Records what was produced, and what it cost. The first to record wins: a second run's files are left to the sweep. So
- * are those of a task that the database has lost, or has for another request by now.
- */
-export async function recordFiles(
-  database: Database,
-  { id: taskId, requestHash }: Pick<WorkingTask, 'id' | 'requestHash'>,
-  { upstreamName, upstreamIndex }: UpstreamPosition,
-  files: readonly GeneratedFile[],
-  cost: WorkCost = {},
-): Promise<void> {
-  const values = [taskId, upstreamName, JSON.stringify(files), upstreamIndex, requestHash, ...costValues(cost)];
-  await withFreeSeq(() => database.query(upsertFiles, values));
 }

@@ -9,7 +9,7 @@ import type { WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { costValues } from '../lifecycle/generation-costs.ts';
-import type { UpstreamPosition } from '../lifecycle/transitions.ts';
+import type { UpstreamPosition } from '../lifecycle/generations.ts';
 
 /**
  * The minimum time in the queue of a task that is started again: after a restore hundreds of tasks are started at once.

@@ -17,7 +17,7 @@ import type { NewRepair } from './repair-record.ts';
 import { settleIn } from '../lifecycle/settle.ts';
 import type { Outcome, SettleOptions } from '../lifecycle/settle.ts';
 import { addEvent } from '../record/timeline.ts';
-import { touchTask } from '../lifecycle/transitions.ts';
+import { touchTask } from '../lifecycle/touch.ts';
 
 export interface RepairDependencies {
   readonly database: Database;

@@ -3,7 +3,7 @@
  * follows from its key, and a row that is never deleted says which request it belongs to.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import { IdempotencyMismatchError } from '../../tasks/create/accept.ts';
+import { IdempotencyMismatchError } from '../../tasks/create/used-keys.ts';
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 
 /** A request with a key. */

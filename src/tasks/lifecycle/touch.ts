@@ -1,0 +1,31 @@
+/** Locks a task's row for what is added to the task while it is worked on. */
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { REQUEST_HASH } from '../record/request-hash.ts';
+
+const touchStatement: Statement = {
+  name: 'touch_task',
+  text: `UPDATE tasks SET updated_at = now()
+          WHERE id = $1 AND ($2::text IS NULL OR ${REQUEST_HASH} = $2)
+      RETURNING account_id AS "accountId", completed_at IS NOT NULL AS "isOver"`,
+};
+
+interface TouchedTask {
+  readonly accountId: string;
+  readonly isOver: boolean;
+}
+
+/**
+ * Records that a task was worked on, and locks its row, so that events can be added.
+ *
+ * @param requestHash of the request that it has to be for; absent: any.
+ * @returns undefined where the database has lost the task, or has it for another request by now.
+ */
+export async function touchTask(
+  transaction: Queryable,
+  taskId: TaskId,
+  requestHash?: string | null,
+): Promise<TouchedTask | undefined> {
+  const [task] = await transaction.query<TouchedTask>(touchStatement, [taskId, requestHash ?? null]);
+  return task;
+}
