@@ -4,14 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { DatabaseUnavailableError, UniqueViolationError } from '../../src/database/database.ts';
+import { DatabaseUnavailableError, LockTimeoutError, UniqueViolationError } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ArchivedOutput } from '../../src/domain/archived-output.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { Settler, SettlerOptions } from '../../src/tasks/lifecycle/settle-queue.ts';
 import { settleTask, settleTogether } from '../../src/tasks/lifecycle/settle.ts';
@@ -24,6 +26,8 @@ import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
 const RETENTION = { retentionDays: 7 };
+/** As test/support/test-database.ts opens it. */
+const POOL_SIZE = 10;
 const GIGABYTE = 1_000_000_000;
 const UPSTREAM = { upstreamName: 'acme', upstreamIndex: 0, label: 1 };
 
@@ -135,6 +139,25 @@ function gatedSettler(options: Partial<SettlerOptions> = {}): { readonly settler
   };
   const settler = createSettler({ database, accountDatabase: () => database, ...RETENTION, ...options });
   return { settler, open };
+}
+
+/** @returns it, and how many transactions were begun on it. */
+function failingDatabase(error: Error): { readonly database: Database; readonly transactions: () => number } {
+  let count = 0;
+  const database: Database = {
+    ...room.database,
+    transaction() {
+      count += 1;
+      return Promise.reject(error);
+    },
+  };
+  return { database, transactions: () => count };
+}
+
+async function settleAll(taskIds: readonly TaskId[]): Promise<void> {
+  for (const [index, taskId] of taskIds.entries()) {
+    await settleTask(room.database, taskId, success(index, 1n), RETENTION);
+  }
 }
 
 describe('tasks that are settled together', () => {
@@ -299,17 +322,35 @@ describe('settlements of one account that arrive at the same time', () => {
     assert.ok(await settleTask(room.database, broken, success(9, 1n), RETENTION));
   });
 
-  it('all fail, and are not tried one by one, where the database is unavailable', async () => {
+  it('end although the row of one of them stays locked', async (t) => {
     const caller = await room.newCaller();
-    const taskIds = await createTasks(caller, 5);
-    let transactions = 0;
-    const database: Database = {
-      ...room.database,
-      transaction() {
-        transactions += 1;
-        return Promise.reject(new DatabaseUnavailableError('the connection was lost'));
-      },
-    };
+    const taskIds = (await createTasks(caller, 4)) as [TaskId, TaskId, TaskId, TaskId];
+    const locked = taskIds[1];
+    const operator = new pg.Client({ connectionString: room.url });
+    await operator.connect();
+    t.after(() => operator.end());
+    await operator.query('BEGIN');
+    await operator.query('SELECT FROM tasks WHERE id = $1 FOR UPDATE', [locked]);
+    const accountDatabase = createAccountDatabase(room.database, POOL_SIZE, ACTIVITIES_WAIT);
+    const settler = createSettler({ database: room.database, accountDatabase, ...RETENTION });
+
+    const results = await Promise.allSettled(
+      taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
+    );
+
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+    );
+    await operator.query('ROLLBACK');
+    assert.ok(await settler.settle(locked, caller.accountId, success(1, 1n)));
+    assert.equal((await room.account(caller)).heldMicroUsd, 0n);
+  });
+
+  it('all fail after three waits where the row of the account stays locked', async () => {
+    const caller = await room.newCaller();
+    const taskIds = await createTasks(caller, 9);
+    const { database, transactions } = failingDatabase(new LockTimeoutError('another transaction'));
     const settler = createSettler({ database, accountDatabase: () => database, ...RETENTION });
 
     const results = await Promise.allSettled(
@@ -317,11 +358,24 @@ describe('settlements of one account that arrive at the same time', () => {
     );
 
     assert.ok(results.every(({ status }) => status === 'rejected'));
-    assert.equal(transactions, 2);
+    assert.equal(transactions(), 1 + 3, 'the first alone, all others, and two of them');
+    await settleAll(taskIds);
+  });
+
+  it('all fail, and are not tried one by one, where the database is unavailable', async () => {
+    const caller = await room.newCaller();
+    const taskIds = await createTasks(caller, 5);
+    const { database, transactions } = failingDatabase(new DatabaseUnavailableError('the connection was lost'));
+    const settler = createSettler({ database, accountDatabase: () => database, ...RETENTION });
+
+    const results = await Promise.allSettled(
+      taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
+    );
+
+    assert.ok(results.every(({ status }) => status === 'rejected'));
+    assert.equal(transactions(), 2);
     assert.equal((await room.account(caller)).heldMicroUsd, 5n * PRICE);
-    for (const [index, taskId] of taskIds.entries()) {
-      await settleTask(room.database, taskId, success(index, 1n), RETENTION);
-    }
+    await settleAll(taskIds);
   });
 
   it('of a task that does not exist resolve to nothing', async () => {

@@ -3,7 +3,7 @@
  * docs/decisions/0008). Each of them changes the account's one row and keeps it locked until it is on disk.
  */
 import { createBatches } from '../../database/batches.ts';
-import { DatabaseUnavailableError } from '../../database/database.ts';
+import { DatabaseUnavailableError, LockTimeoutError } from '../../database/database.ts';
 import type { Database } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
@@ -67,8 +67,8 @@ async function settleAll(database: Database, requests: readonly Request[], optio
     const outcomes = await settleTogether(database, requests, options);
     for (const { taskId, resolve } of requests) resolve(outcomes.get(taskId));
   } catch (error) {
-    // Where one of them is at fault, the others must not wait for it.
-    if (requests.length > 1 && !(error instanceof DatabaseUnavailableError)) {
+    // Where one of them is at fault, or its row is locked, the others must not wait for it.
+    if (requests.length > 1 && (isLockTimeout(error) || !(error instanceof DatabaseUnavailableError))) {
       await settleEach(database, requests, options);
       return;
     }
@@ -76,8 +76,29 @@ async function settleAll(database: Database, requests: readonly Request[], optio
   }
 }
 
+/** How many waits for a lock show that it is not one task's: each takes seconds, and all others wait meanwhile. */
+const MAX_LOCK_TIMEOUTS = 2;
+
 async function settleEach(database: Database, requests: readonly Request[], options: SettleOptions): Promise<void> {
+  let timeouts = 0;
+  let timeout: unknown;
   for (const { taskId, verdict, resolve, reject } of requests) {
-    await settleTask(database, taskId, verdict, options).then(resolve, reject);
+    if (timeouts === MAX_LOCK_TIMEOUTS) {
+      reject(timeout);
+      continue;
+    }
+    try {
+      resolve(await settleTask(database, taskId, verdict, options));
+    } catch (error) {
+      reject(error);
+      if (!isLockTimeout(error)) continue;
+      timeouts += 1;
+      timeout = error;
+    }
   }
+}
+
+/** The database for one account reports it as the cause of its own error. */
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof LockTimeoutError || (error instanceof Error && error.cause instanceof LockTimeoutError);
 }
