@@ -9,7 +9,7 @@ import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import type { PassTools } from '../src/limits/pass-tools.ts';
 import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
-import { assertAnswers, ownsStore } from '../src/objects/stores/store-owner.ts';
+import { assertAnswers, readOwner } from '../src/objects/stores/store-owner.ts';
 import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
 import type { StoreOperation } from '../src/objects/stores/store-unavailable-error.ts';
 import type { Activities, SweepInput, SweepPart } from '../workflows/contracts.ts';
@@ -115,8 +115,8 @@ async function sweepUnnamed(
 ): Promise<SweepPart> {
   const { store } = context;
   const before = (await context.clock.read()) - UNNAMED_AFTER_MS;
-  if (!(await ownsStore(store, await readInstallationId(tools.database)))) {
-    context.logger.warn({}, 'store belongs to another installation; not deleting its unreferenced objects');
+  if ((await readOwner(store)) !== (await readInstallationId(tools.database))) {
+    context.logger.warn({}, 'store is not marked as that of this installation; not deleting its unreferenced objects');
     return { deleted: 0 };
   }
   const attempt = currentAttempt(context);

@@ -317,6 +317,7 @@ CREATE TABLE installation (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   had_shared_names boolean DEFAULT false NOT NULL,
   former_schedules_retired_at timestamp with time zone,
+  store_marked_at timestamp with time zone,
   CONSTRAINT installation_pkey PRIMARY KEY (is_the_one),
   CONSTRAINT installation_is_the_one_check CHECK (is_the_one)
 );

@@ -8,6 +8,7 @@ import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, waitForStopSignal } from './process-lifecycle.ts';
+import { checkStore } from './check-store.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { waitForDatabase } from './wait-for-database.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
@@ -31,6 +32,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     if (!(await waitForDatabase(foundation.database, logger, stopped.signal))) return;
     await foundation.clock.measure();
     foundation.clock.start();
+    await checkStore(foundation);
     await checkStoredSecrets(foundation);
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'api started');

@@ -27,6 +27,7 @@ import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, waitForStopSignal } from './process-lifecycle.ts';
+import { checkStore } from './check-store.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
@@ -66,6 +67,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const identity = `${process.pid}@${hostname()}-${randomBytes(6).toString('hex')}`;
   let presence: WorkerPresence | undefined;
   try {
+    await checkStore(foundation);
     await checkStoredSecrets(foundation);
     // Before it takes work; an unavailable database does not prevent that.
     await Promise.all([foundation.clock.measure(), foundation.upstreamSettings.refresh()]);

@@ -7,7 +7,7 @@ import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { deleteLeftBatchCalls } from '../../src/text/background/batch-calls.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
-import { ownsStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/store-owner.ts';
 import { actualCost } from '../../src/text/money/price.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
@@ -225,7 +225,7 @@ describe('lines of a text model', () => {
     const waiting = await room.row(id);
     assert.deepEqual([waiting?.state, waiting?.isRunning, waiting?.lost], ['in_progress', false, 0]);
 
-    assert.equal(await ownsStore(lab.context.store, lab.context.installationId), true);
+    await markStore(lab.context.store, lab.context.installationId);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     assert.deepEqual((await room.row(id))?.error?.status, 400);
     assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);

@@ -11,7 +11,7 @@ import { insertFile, uploadKey } from '../../src/objects/uploads.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
-import { ownsStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/store-owner.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
@@ -150,12 +150,12 @@ describe('admin outputs verify', () => {
 
     const unmarked = await verify('--delete-missing');
     assert.match(unmarked.stderr, /without the mark of an installation/);
-    await ownsStore(store, 'inst_of_somebody_else');
+    await markStore(store, 'inst_of_somebody_else');
     const foreign = await verify();
     assert.match(foreign.stderr, /the store of the installation inst_of_somebody_else/);
     assert.deepEqual([unmarked.code, foreign.code, await goneReason(lost.taskId)], [1, 1, null]);
 
-    await store.put('installation', Buffer.from(await readInstallationId(room.database)), { mimeType: 'text/plain' });
+    await markStore(store, await readInstallationId(room.database));
     const { code, stdout } = await verify('--delete-missing');
     assert.deepEqual([code, (JSON.parse(stdout) as Report).deleted], [1, 2]);
     assert.deepEqual([await goneReason(lost.taskId), await goneReason(kept.taskId)], ['deleted', null]);

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { ownsStore } from '../../src/objects/stores/store-owner.ts';
+import { readOwner } from '../../src/objects/stores/store-owner.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import { runAdminCommand } from '../commands/admin-command.ts';
 import type { ApiTask } from '../support/api-client.ts';
@@ -55,7 +55,7 @@ describe('a restore', { timeout: 3_600_000 }, () => {
     });
     outside = new DarkroomWithUpstreams(darkroom, provider, receiver, modelsDir);
     const store = createDiskStore(darkroom.storeDirectory);
-    assert.ok(await ownsStore(store, darkroom.installationId));
+    assert.equal(await readOwner(store), darkroom.installationId);
   });
   after(async () => {
     await outside?.stop();

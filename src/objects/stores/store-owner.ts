@@ -1,6 +1,7 @@
 /**
  * Which installation owns a store. Objects that no record names are deleted after a day, and two installations on one
- * store would each take the other's for such: so a store belongs to the installation that wrote its name there first.
+ * store would each take the other's for such: so a store belongs to the installation that wrote its name there first
+ * (claim-store.ts).
  */
 import { text } from 'node:stream/consumers';
 import { ObjectNotFoundError } from './object-store.ts';
@@ -8,17 +9,9 @@ import type { ObjectStore } from './object-store.ts';
 
 const OWNER_KEY = 'installation';
 
-/**
- * Whether the store belongs to this installation; one without an owner is claimed by it.
- *
- * @param installationId of the database.
- */
-export async function ownsStore(store: ObjectStore, installationId: string): Promise<boolean> {
-  const owner = await readOwner(store);
-  if (owner !== undefined) return owner === installationId;
+/** Names the owner of a store. @param installationId of the database. */
+export async function markStore(store: Pick<ObjectStore, 'put'>, installationId: string): Promise<void> {
   await store.put(OWNER_KEY, Buffer.from(installationId), { mimeType: 'text/plain' });
-  // Two installations that claim it at the same moment both read what was written last.
-  return (await readOwner(store)) === installationId;
 }
 
 /** @returns the installation that owns the store; undefined: none. */
