@@ -24,7 +24,7 @@ export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> 
   const temporalConfig = loadTemporalConfig(environment);
   const database = openDatabase(databaseConfig, logger);
   try {
-    const applied = await migrate(databaseConfig.url, database, logger);
+    const applied = await migrate(databaseConfig.url, database, logger, { variable: databaseConfig.variable });
     logger.info({ applied }, applied.length === 0 ? 'schema up to date' : 'schema migrated');
     await prepareTemporal(temporalConfig, database, logger);
   } finally {

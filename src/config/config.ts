@@ -21,8 +21,13 @@ import type { TraceConfig } from './traces.ts';
 export type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 export type { TemporalConfig } from './temporal.ts';
 
+/** A setting with the address of the database. */
+export type DatabaseVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
+
 export interface DatabaseConfig {
   readonly url: string;
+  /** The setting that has it, for messages. Default: `DATABASE_URL`. */
+  readonly variable?: DatabaseVariable;
   readonly poolSize: number;
   /** Whether a pooler is there that may run each transaction on another connection to PostgreSQL. Default: false. */
   readonly isPooled?: boolean;

@@ -1,5 +1,5 @@
 /** Where the database is: through a pooler for everything that needs no session, and past it for what does. */
-import type { DatabaseConfig } from './config.ts';
+import type { DatabaseConfig, DatabaseVariable } from './config.ts';
 import type { EnvironmentReader } from './environment.ts';
 
 export function readDatabase(read: EnvironmentReader): DatabaseConfig {
@@ -19,7 +19,7 @@ export function readDatabase(read: EnvironmentReader): DatabaseConfig {
 export function readDirectDatabase(read: EnvironmentReader): DatabaseConfig {
   const poolSize = read.integer('DATABASE_POOL_SIZE');
   const direct = readUrl(read, 'DATABASE_DIRECT_URL');
-  if (direct !== '') return { url: direct, poolSize };
+  if (direct !== '') return { url: direct, poolSize, variable: 'DATABASE_DIRECT_URL' };
   if (read.text('DATABASE_POOLER') === 'transaction') {
     read.report(
       'DATABASE_DIRECT_URL is not set: with DATABASE_POOLER, this command needs the address of PostgreSQL itself, because it uses a session of its own',
@@ -28,7 +28,7 @@ export function readDirectDatabase(read: EnvironmentReader): DatabaseConfig {
   return { url: readUrl(read, 'DATABASE_URL'), poolSize };
 }
 
-function readUrl(read: EnvironmentReader, name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL'): string {
+function readUrl(read: EnvironmentReader, name: DatabaseVariable): string {
   const url = read.text(name);
   // Any other text would be resolved as a host name.
   if (url !== '' && !/^postgres(?:ql)?:\/\//.test(url)) {

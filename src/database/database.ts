@@ -128,8 +128,8 @@ export function openDatabase(
   logger: Logger,
   observe?: (statementName: string) => void,
 ): Database {
-  const { isPooled = false, preparesStatements = !isPooled } = config;
-  const translateError = (error: unknown): unknown => translate(error, { isPooled, preparesStatements });
+  const { isPooled = false, preparesStatements = !isPooled, variable = 'DATABASE_URL' } = config;
+  const translateError = (error: unknown): unknown => translate(error, { isPooled, preparesStatements, variable });
   const pool = new pg.Pool({
     connectionString: config.url,
     max: config.poolSize,
@@ -216,7 +216,8 @@ export function openDatabase(
     async check() {
       await run(pool, { name: 'check', text: 'SELECT 1' });
     },
-    verify: () => verifyPooler(database, { isPooled, preparesStatements, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
+    verify: () =>
+      verifyPooler(database, { isPooled, preparesStatements, variable, statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
     pool: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   };
@@ -258,7 +259,9 @@ function translate(error: unknown, connection: PooledConnection): unknown {
     return new LockTimeoutError('a row stayed locked by another transaction', { cause: error });
   }
   if (ACCESS_DENIED_SQLSTATES.has(code) || isDeniedByPooler(error)) {
-    return new DatabaseAccessDeniedError(`DATABASE_URL: PostgreSQL denies access: ${error.message}`, { cause: error });
+    return new DatabaseAccessDeniedError(`${connection.variable}: PostgreSQL denies access: ${error.message}`, {
+      cause: error,
+    });
   }
   const isConnectionLoss =
     /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|connection ended/i.test(

@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import type pg from 'pg';
+import type { DatabaseVariable } from '../config/config.ts';
 import { packageFile } from '../config/package-root.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
@@ -29,6 +30,8 @@ export interface MigrateOptions {
   readonly giveUpAfterMs?: number;
   /** How much of a restored table of events is changed at once, in pages. Default 4,000. */
   readonly eventPagesAtOnce?: number;
+  /** The setting that has the address, for messages. */
+  readonly variable?: DatabaseVariable | undefined;
 }
 
 const LOCK_TIMEOUT_MS = 1_000;
@@ -61,7 +64,7 @@ export async function migrate(
   logger: Logger,
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  return withClient(databaseUrl, async (client) => {
+  return withClient(databaseUrl, options.variable, async (client) => {
     const applied = await applyAll(client, database, logger, options);
     await database.query(createInstallation, [newId('inst')]);
     await forgetForeignTransactions(client, logger, options.eventPagesAtOnce);
@@ -73,8 +76,12 @@ export async function migrate(
  * The library closes a connection of its own without waiting for it: a caller that ends then meets one that is still
  * open.
  */
-async function withClient<T>(connectionString: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = await connectSession(connectionString, 'darkroom migrate', 'migrate');
+async function withClient<T>(
+  connectionString: string,
+  variable: DatabaseVariable | undefined,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await connectSession(connectionString, 'darkroom migrate', 'migrate', variable);
   try {
     return await work(client);
   } finally {

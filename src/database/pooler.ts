@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import type { DatabaseVariable } from '../config/config.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 import type { Database, Statement } from './database.ts';
@@ -20,10 +21,21 @@ export class PoolerError extends DarkroomError {
 export interface PooledConnection {
   readonly isPooled: boolean;
   readonly preparesStatements: boolean;
+  /** The setting that has the address. */
+  readonly variable: DatabaseVariable;
 }
 
-const SET_POOLER =
-  'If it is a pooler, such as PgBouncer: set DATABASE_POOLER=transaction, and DATABASE_DIRECT_URL to PostgreSQL itself';
+/** The server cannot be reached, or denies access. */
+export class ConnectionFailedError extends DarkroomError {
+  override readonly name = 'ConnectionFailedError';
+  override readonly kind = 'unavailable';
+}
+
+const ADVICE: Readonly<Record<DatabaseVariable, string>> = {
+  DATABASE_URL:
+    'If it is a pooler, such as PgBouncer: set DATABASE_POOLER=transaction, and DATABASE_DIRECT_URL to PostgreSQL itself',
+  DATABASE_DIRECT_URL: 'It has to be PostgreSQL itself, and no pooler such as PgBouncer',
+};
 const NO_STATEMENTS =
   'DATABASE_URL: the pooler does not keep track of prepared statements. Leave DATABASE_STATEMENTS unset, or set max_prepared_statements of PgBouncer 1.21 or later';
 
@@ -38,18 +50,21 @@ export function findPoolerProblem(error: Error, connection: PooledConnection): P
   return problem === undefined ? undefined : new PoolerError(problem, { cause: error });
 }
 
-function describeProblem(error: Error, { isPooled, preparesStatements }: PooledConnection): string | undefined {
+function describeProblem(
+  error: Error,
+  { isPooled, preparesStatements, variable }: PooledConnection,
+): string | undefined {
   const code = errorCodeOf(error) ?? '';
   if (STATEMENT_SQLSTATES.has(code) && preparesStatements) {
     if (isPooled) return NO_STATEMENTS;
-    return `DATABASE_URL: another session than the one that prepared a statement was asked to run it (${error.message}). ${SET_POOLER}`;
+    return `${variable}: another session than the one that prepared a statement was asked to run it (${error.message}). ${ADVICE[variable]}`;
   }
   if (code !== PROTOCOL_VIOLATION) return undefined;
   if (error.message.startsWith('unsupported startup parameter')) {
-    return `DATABASE_URL: the server rejects the settings of a session (${error.message}). ${SET_POOLER}`;
+    return `${variable}: the server rejects the settings of a session (${error.message}). ${ADVICE[variable]}`;
   }
   if (error.message.includes('transaction blocks not allowed in statement pooling mode')) {
-    return `DATABASE_URL: the pooler allows no transactions (${error.message}). Set its pool_mode to transaction`;
+    return `${variable}: the pooler allows no transactions (${error.message}). Set its pool_mode to transaction`;
   }
   return undefined;
 }
@@ -76,13 +91,18 @@ const selectTimeout: Statement = {
  */
 export async function verifyPooler(
   database: Pick<Database, 'query' | 'transaction'>,
-  { isPooled, preparesStatements, statementTimeoutMs }: PooledConnection & { readonly statementTimeoutMs: number },
+  {
+    isPooled,
+    preparesStatements,
+    variable,
+    statementTimeoutMs,
+  }: PooledConnection & { readonly statementTimeoutMs: number },
 ): Promise<void> {
   // In a transaction, which a pooler in statement mode rejects.
   const [found] = await database.transaction((transaction) => transaction.query<{ ms: number }>(selectTimeout));
   if (!isPooled && found?.ms !== statementTimeoutMs) {
     throw new PoolerError(
-      `DATABASE_URL: the server ignores the settings of a session (statement_timeout is ${found?.ms} ms instead of ${statementTimeoutMs}). ${SET_POOLER}`,
+      `${variable}: the server ignores the settings of a session (statement_timeout is ${found?.ms} ms instead of ${statementTimeoutMs}). ${ADVICE[variable]}`,
     );
   }
   if (isPooled && preparesStatements) await verifyStatements(database);
@@ -105,6 +125,7 @@ const COMPARISONS = 10;
 /**
  * Connects to a session of its own, as session settings and advisory locks need it.
  *
+ * @throws {ConnectionFailedError}
  * @throws {PoolerError} it is one of a pooler in transaction mode. One that keeps a session for each client until it
  *   leaves is fine.
  */
@@ -112,19 +133,26 @@ export async function connectSession(
   connectionString: string,
   applicationName: string,
   purpose: string,
+  variable: DatabaseVariable = 'DATABASE_URL',
 ): Promise<pg.Client> {
   const connect = async (): Promise<pg.Client> => {
     const client = new pg.Client({ connectionString, keepAlive: true, application_name: applicationName });
     // Queries on it fail with the same error, and without a listener it would end the process in the middle of them.
     client.on('error', () => undefined);
-    await client.connect();
+    try {
+      await client.connect();
+    } catch (error) {
+      throw new ConnectionFailedError(`${variable}: ${addressOf(connectionString)}: ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
     return client;
   };
   const client = await connect();
   try {
     if (!(await hasOwnSession(client, connect))) {
       throw new PoolerError(
-        `${addressOf(connectionString)} is a pooler that shares sessions between its clients, such as PgBouncer in transaction mode, and ${purpose} needs a session of its own. Set DATABASE_DIRECT_URL to PostgreSQL itself`,
+        `${variable}: ${addressOf(connectionString)} is a pooler that shares sessions between its clients, such as PgBouncer in transaction mode, and ${purpose} needs a session of its own. Set DATABASE_DIRECT_URL to PostgreSQL itself`,
       );
     }
     return client;
@@ -157,6 +185,12 @@ async function sessionOf(client: pg.Client): Promise<number> {
   const [row] = rows;
   if (row === undefined) throw new Error('PostgreSQL did not return its process id');
   return row.pid;
+}
+
+/** A host name with several addresses fails with an error for each, and without a message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Without user and password. */

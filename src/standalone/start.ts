@@ -77,6 +77,13 @@ export async function runStandalone(options: {
   }
 }
 
+/** The variables that name servers of the user's own. */
+const ELSEWHERE = [
+  { part: 'database', what: 'PostgreSQL', variable: 'DATABASE_URL' },
+  { part: 'temporal', what: 'Temporal server', variable: 'TEMPORAL_ADDRESS' },
+  { part: 'store', what: 'object store', variable: 'STORE_URL' },
+] as const;
+
 async function runOn(
   dataDir: string,
   program: string,
@@ -121,6 +128,10 @@ async function runOn(
     : installation.start().then(announce);
   try {
     report(`Starting Darkroom on ${directory.path}.`);
+    // In a shell that has them set, they may be those of something else.
+    for (const { part, what, variable } of ELSEWHERE) {
+      if (settings.runsElsewhere[part]) report(`Using the ${what} of ${variable}.`);
+    }
     report(await Promise.race([starting, ending]));
     return await ending;
   } catch (error) {

@@ -265,9 +265,10 @@ describe('the way to the database', () => {
   it('is the direct one for migrate, which needs no other, and never that of a pooler', () => {
     const migrates = { url: direct, poolSize: 10 };
     assert.deepEqual(loadDirectDatabaseConfig({ DATABASE_URL: direct }), migrates);
-    assert.deepEqual(loadDirectDatabaseConfig({ DATABASE_DIRECT_URL: direct }), migrates);
+    const named = { ...migrates, variable: 'DATABASE_DIRECT_URL' };
+    assert.deepEqual(loadDirectDatabaseConfig({ DATABASE_DIRECT_URL: direct }), named);
     const both = { DATABASE_URL: url, DATABASE_DIRECT_URL: direct, DATABASE_POOLER: 'transaction' };
-    assert.deepEqual(loadDirectDatabaseConfig(both), migrates);
+    assert.deepEqual(loadDirectDatabaseConfig(both), named);
     assert.throws(
       () => loadDirectDatabaseConfig({ DATABASE_URL: url, DATABASE_POOLER: 'transaction' }),
       (error) => error instanceof ConfigurationError && /DATABASE_DIRECT_URL is not set: with/.test(error.message),

@@ -109,6 +109,22 @@ describe('an api', () => {
 });
 
 describe('migrate', () => {
+  for (const [problem, environment, expected] of [
+    ['no PostgreSQL answers', {}, /^DATABASE_URL: postgres:\/\/127\.0\.0\.1:1\/darkroom: connect ECONNREFUSED/m],
+    [
+      'the name of the host is unknown',
+      { DATABASE_DIRECT_URL: 'postgres://somebody:secret@nowhere.invalid/darkroom' },
+      /^DATABASE_DIRECT_URL: postgres:\/\/nowhere\.invalid\/darkroom: getaddrinfo \w+ nowhere\.invalid/m,
+    ],
+  ] as const) {
+    it(`names the setting, and no password, when ${problem}`, async () => {
+      const { code, output } = await run('migrate', environment);
+      assert.equal(code, 1, output);
+      assertPlain(output, expected);
+      assert.doesNotMatch(output, /secret/);
+    });
+  }
+
   it('reports that Temporal is unavailable', async () => {
     const { code, output } = await run('migrate', programEnvironment(test.url));
     assert.equal(code, 1, output);
