@@ -168,7 +168,12 @@ describe('the workflow of a release', () => {
   interface Job {
     readonly permissions?: Readonly<Record<string, string>>;
     readonly if?: string;
-    readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+    readonly steps: readonly {
+      readonly uses?: string;
+      readonly run?: string;
+      readonly if?: string;
+      readonly with?: Readonly<Record<string, unknown>>;
+    }[];
   }
   let text: string;
   let jobs: Readonly<Record<string, Job>>;
@@ -208,11 +213,17 @@ describe('the workflow of a release', () => {
     }
   });
 
-  it('publishes tags only', () => {
+  it('publishes tags that are pushed, and nothing when it is started by hand, on a tag either', () => {
+    const isRelease = "github.event_name == 'push' && github.ref_type == 'tag'";
     for (const [name, job] of Object.entries(jobs)) {
       const isPublishing = !['files', 'image'].includes(name);
-      assert.equal(job.if, isPublishing ? "github.ref_type == 'tag'" : undefined, name);
+      assert.equal(job.if, isPublishing ? isRelease : undefined, name);
     }
-    assert.match(text, /push: \$\{\{ github\.ref_type == 'tag' \}\}/);
+    for (const { if: condition, uses = '', run: script = '', with: inputs } of jobs['image']?.steps ?? []) {
+      const isPublishing = /login-action|cosign/.test(uses + script);
+      assert.equal(condition, isPublishing ? isRelease : undefined, uses);
+      if (uses.includes('build-push-action')) assert.equal(inputs?.['push'], `\${{ ${isRelease} }}`);
+    }
+    assert.equal(text.split('github.ref_type').length, text.split(isRelease).length);
   });
 });
