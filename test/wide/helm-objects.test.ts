@@ -197,7 +197,10 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     const workers = [{ name: 'w'.repeat(15), queues: Object.keys(TASK_QUEUES) }];
     const tag = `${'1.'.repeat(63)}x`;
     for (const name of ['fullnameOverride', 'nameOverride']) {
-      const values = withValue(withValue({ ...everything, workers }, name, 'n'.repeat(40)), 'image', { tag });
+      const values = withValue(withValue({ ...everything, workers }, name, 'n'.repeat(40)), 'image', {
+        repository: 'darkroom',
+        tag,
+      });
       for (const { kind, metadata, spec } of await render(helm, values)) {
         assert.match(metadata.name, /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/, kind);
         const ofPods = kind === 'Deployment' ? spec.template.metadata.labels : {};
@@ -210,7 +213,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
 
   it('keep the workers of an earlier release as they are when the next one is installed beside them', async () => {
     const versions = (tag: string, previous: readonly object[] = []) =>
-      render(helm, { ...minimal, image: { tag }, workerVersioning: { enabled: true, previous } });
+      render(helm, { ...withValue(minimal, 'image.tag', tag), workerVersioning: { enabled: true, previous } });
     const workersOf = (objects: readonly KubernetesObject[], tag: string) =>
       ofKind(objects, 'Deployment').filter(
         ({ metadata, spec }) =>
@@ -247,7 +250,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       [{}, /^\d+\.\d+\.\d+/],
     ];
     for (const [image, wanted] of cases) {
-      const objects = await render(helm, { ...minimal, image, workerVersioning: { enabled: true } });
+      const named = { repository: 'registry.example.com/darkroom', ...image };
+      const objects = await render(helm, { ...minimal, image: named, workerVersioning: { enabled: true } });
       const worker = deployments(objects).find(({ name }) => name.includes('-worker-'));
       assert.ok(worker !== undefined);
       const { buildId = '' } = configOf(worker.pod).worker;

@@ -124,10 +124,17 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
   it('says everything that is missing at once', async () => {
     const message = (await rejectionOf({})) ?? '';
 
-    for (const name of ['publicUrl', 'temporal.address', 'store.url', 'secrets.existingSecret', 'api.trustedProxies']) {
+    for (const name of [
+      'image.repository',
+      'publicUrl',
+      'temporal.address',
+      'store.url',
+      'secrets.existingSecret',
+      'api.trustedProxies',
+    ]) {
       assert.match(message, new RegExp(`- ${name.replaceAll('.', '\\.')} is required`));
     }
-    assert.match(message, /the values have 5 problem\(s\)/);
+    assert.match(message, /the values have 6 problem\(s\)/);
   });
 
   const one = (name: string, queues: readonly string[]) => ({ name, queues });
@@ -146,6 +153,8 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['api.port', 9464, /api\.port, api\.admin\.port and metrics\.port: each needs its own port/],
     ['api.trustedProxies', [], /api\.trustedProxies is required, or api\.tls\.existingSecret/],
     ['api.trustedProxies', ['0.0.0.0/0'], /at '\/api\/trustedProxies\/0'/],
+    ['image.repository', '', /image\.repository is required: where your image is/],
+    ['image.repository', 'darkroom@sha256', /at '\/image\/repository'/],
     ['api.image.digest', 'sha256:1', /at '\/api\/image\/digest'/],
     ['api.autoscaling', { enabled: true, minReplicas: 9, maxReplicas: 3 }, /api\.autoscaling\.minReplicas is greater/],
     ['publicUrl', 'http://api.example.com', /at '\/publicUrl'/],

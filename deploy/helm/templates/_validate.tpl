@@ -6,7 +6,7 @@ its configuration.
 {{- define "darkroom.problems" -}}
 {{- $values := .Values -}}
 {{- $problems := list -}}
-{{- range list (list "publicUrl" $values.publicUrl "the https URL at which clients reach the API") (list "temporal.address" $values.temporal.address "Temporal's frontend, host:port") (list "store.url" $values.store.url "s3://bucket/prefix") -}}
+{{- range list (list "image.repository" $values.image.repository "where your image is, registry.example.com/darkroom; only the chart of a release knows its own") (list "publicUrl" $values.publicUrl "the https URL at which clients reach the API") (list "temporal.address" $values.temporal.address "Temporal's frontend, host:port") (list "store.url" $values.store.url "s3://bucket/prefix") -}}
 {{- if not (index . 1) -}}
 {{- $problems = append $problems (printf "%s is required: %s" (index . 0) (index . 2)) -}}
 {{- end -}}
