@@ -127,6 +127,13 @@ export function renderText(helm: string, values: Values, kubernetes = '1.37.2'):
   return runHelm(helm, ['template', 'darkroom', '--kube-version', kubernetes], values);
 }
 
+/** What Helm prints after an install, as the items of its list. Helm 3 would ask a cluster. */
+export async function renderNotes(helm: string, values: Values): Promise<readonly string[]> {
+  const text = await runHelm(helm, ['install', 'darkroom', '--dry-run=client'], values);
+  const [, notes = ''] = text.split('\nNote:\n');
+  return notes.split('\n').flatMap((line) => (line.startsWith('- ') ? [line.slice(2)] : []));
+}
+
 export async function render(helm: string, values: Values): Promise<readonly KubernetesObject[]> {
   return objectsOf(await renderText(helm, values));
 }
