@@ -368,6 +368,11 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     assert.equal(urlOf(job.spec.template.spec, 'DATABASE_DIRECT_URL')?.secretKeyRef.name, 'darkroom-database');
     const { spec } = findObject(objects, 'Deployment', '-api');
     assert.equal(urlOf(spec.template.spec, 'DATABASE_URL')?.secretKeyRef.name, 'darkroom-pooler');
+    assert.equal(configOf(spec.template.spec).database.isPooled, true);
+    // As `admin` sees it in an api's pod.
+    const ofAdmin = loadDirectDatabaseConfig(environmentFor(spec.template.spec));
+    assert.ok(ofAdmin.url.startsWith('postgres://'));
+    assert.equal(urlOf(spec.template.spec, 'DATABASE_DIRECT_URL')?.secretKeyRef.name, 'darkroom-database');
   });
 
   it('test an installation by the readiness of its api', async () => {
