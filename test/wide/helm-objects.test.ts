@@ -20,6 +20,7 @@ import { mayConnect, targetOf } from '../../src/egress/policy.ts';
 import { hostInUrl } from '../../src/config/listeners.ts';
 import { environmentOf, findObject, ofKind, podsOf, readValues, render, withValue } from './helm-chart.ts';
 import type { KubernetesObject, PodSpec, Values } from './helm-chart.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { addressesAround, letsOut } from './helm-egress.ts';
 import { runToEnd, startAnswering } from './helm-ready.ts';
 import { obtainHelm, whyNoHelm } from './helm-programs.ts';
@@ -52,7 +53,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
   const objectsOf = (name: string): readonly KubernetesObject[] => rendered.get(name) ?? [];
 
   /** The environment of a pod, with its files in a directory that exists here. */
-  const environmentFor = (pod: PodSpec): NodeJS.ProcessEnv => {
+  const environmentFor = (pod: Pick<PodSpec, 'containers'>): NodeJS.ProcessEnv => {
     const environment = environmentOf(pod, (name) => {
       if (name === 'DATABASE_URL' || name === 'DATABASE_DIRECT_URL')
         return 'postgres://darkroom:kX3vQ9@db.example.com:5432/darkroom';
@@ -101,7 +102,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       it('contain no secret, and refer to each by its name', () => {
         assert.deepEqual(ofKind(objectsOf(name), 'Secret'), []);
         for (const [object, pod] of podsOf(objectsOf(name))) {
-          for (const { name: variable, value, valueFrom } of pod.containers[0].env) {
+          const containers = [...pod.containers, ...(pod.initContainers ?? [])];
+          for (const { name: variable, value, valueFrom } of containers.flatMap(({ env }) => env)) {
             const known = (VARIABLES as Readonly<Record<string, Variable>>)[variable];
             const isSecret = known?.kind === 'secret' || /^UPSTREAM_.*_KEY$/.test(variable);
             assert.equal(valueFrom !== undefined, isSecret, `${variable} of ${object}`);
@@ -375,6 +377,46 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     assert.equal(urlOf(spec.template.spec, 'DATABASE_DIRECT_URL')?.secretKeyRef.name, 'darkroom-database');
   });
 
+  it('validate the configuration of apis and workers before anything is migrated', async () => {
+    const wrong = { TASK_RETENTION_DAYS: 7, TRACE_RATIO: 7, CALLBACK_HEADER_PREFIX: 'webhook' };
+    const values = { ...withValue(minimal, 'config', wrong), egress: { deny: ['1.1.1.1/99'] } };
+    for (const [objects, problems] of [
+      [objectsOf('minimal'), []],
+      [objectsOf('trial'), []],
+      [objectsOf('everything'), []],
+      [await render(helm, values), [...Object.keys(wrong), 'EGRESS_DENY']],
+    ] as const) {
+      const job = findObject(objects, 'Job', '-migrate').spec;
+      const { initContainers: [container, ...others] = [], ...pod } = job.template.spec;
+      assert.ok(container !== undefined);
+      assert.deepEqual(others, []);
+      // Each variable of a worker is one of an api, or has a value that Helm has validated.
+      const inHook = new Set(container.env.map((each) => each.name));
+      for (const { pod: ofRole } of deployments(objects)) {
+        const missing = ofRole.containers[0].env.filter((each) => !inHook.has(each.name)).map((each) => each.name);
+        assert.deepEqual(
+          missing.filter((each) => each !== 'WORKER_QUEUES' && each !== 'WORKER_BUILD_ID'),
+          [],
+        );
+      }
+      for (const field of ['image', 'securityContext', 'volumeMounts'] as const) {
+        assert.deepEqual(container[field], pod.containers[0][field]);
+      }
+      const environment = {
+        PATH: process.env['PATH'],
+        NODE_ENV: 'production',
+        ...environmentFor({ containers: [container] }),
+      };
+      const { code, errors } = await runToEnd([...builtProgram(), ...(container.args ?? [])], environment);
+
+      assert.equal(code, problems.length === 0 ? 0 : 78, errors);
+      for (const name of problems) assert.match(errors, new RegExp(`^  - ${name}: `, 'm'));
+      assert.deepEqual(job.podFailurePolicy?.rules, [
+        { action: 'FailJob', onExitCodes: { operator: 'In', values: [78] } },
+      ]);
+    }
+  });
+
   it('test an installation by the readiness of its api', async () => {
     const { containers } = podsOf(objectsOf('minimal')).get('darkroom-test') ?? {};
     assert.ok(containers !== undefined);
@@ -390,7 +432,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       const environment = { ...process.env, READY_URL: `${server.url}${url.pathname}` };
       const ended = await runToEnd([...command.slice(1), ...args], environment);
       await server.close();
-      assert.deepEqual(ended, { code, output: `${status} /readyz\n` });
+      assert.deepEqual(ended, { code, output: `${status} /readyz\n`, errors: '' });
       if (status === 503) assert.equal((await runToEnd([...command.slice(1), ...args], environment)).code, 1);
     }
   });

@@ -166,6 +166,8 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['store.url', 'file:///data/objects', /at '\/store\/url'/],
     ['store.endpoint', 'http://key:secret@s3.internal', /at '\/store\/endpoint'/],
     ['temporal.address', 'temporal', /at '\/temporal\/address'/],
+    ['temporal.address', 'temporal:99999', /at '\/temporal\/address'/],
+    ['temporal.address', 'temporal:0', /at '\/temporal\/address'/],
     ['temporal.tls.caKey', 'ca.crt', /temporal\.tls\.existingSecret is required/],
     ['temporal.tls', { existingSecret: 'tls', certKey: 'tls.crt' }, /certKey and temporal\.tls\.keyKey: set both/],
     // Secrets by reference, in every place that somebody may try.
