@@ -14,10 +14,7 @@ import type { Config } from './config/config.ts';
 import { publicUrlOf } from './config/listeners.ts';
 import { createDatabaseClock } from './database/database-clock.ts';
 import { openDatabase } from './database/database.ts';
-import { ConfigurationError } from './config/environment.ts';
-import { parseAllowList } from './egress/allow-list.ts';
-import { parseDenyList } from './egress/deny-list.ts';
-import type { EgressPolicy } from './egress/policy.ts';
+import { readEgressPolicy } from './egress/configured-policy.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './providers/embedded/engine-pool.ts';
 import type { EnginePool } from './providers/embedded/engine-pool.ts';
@@ -100,15 +97,6 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
       await database.close();
     },
   };
-}
-
-/** @throws {ConfigurationError} */
-function readEgressPolicy({ allow, deny, ports }: Config['egress']): EgressPolicy {
-  try {
-    return { allow: parseAllowList(allow), deny: parseDenyList(deny), ports };
-  } catch (error) {
-    throw new ConfigurationError([error instanceof Error ? error.message : String(error)]);
-  }
 }
 
 /** The provider of every protocol, by its name. */

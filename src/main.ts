@@ -40,6 +40,13 @@ async function main(): Promise<void> {
       const { runMigrate } = await import('./commands/migrate.ts');
       await runMigrate(process.env);
     });
+  program
+    .command('validate-configuration')
+    .description('report what an api or a worker would reject of its environment, without connecting to anything')
+    .action(async () => {
+      const { runValidateConfiguration } = await import('./commands/validate-configuration.ts');
+      runValidateConfiguration(process.env);
+    });
   program.command('first-run', { hidden: true }).action(async () => {
     const { runFirstRun } = await import('./commands/first-run.ts');
     await runFirstRun(process.env);

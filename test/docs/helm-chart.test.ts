@@ -95,6 +95,18 @@ describe('the Helm chart', () => {
     );
   });
 
+  for (const page of [`${CHART}/README.md`, 'docs/operations/kubernetes.md']) {
+    it(`shows in ${page} the least values that are tested`, async () => {
+      const text = await readFile(packageFile(page), 'utf8');
+      const blocks = [...text.matchAll(/^ *```yaml\n([^`]*publicUrl:[^`]*)^ *```$/gm)].map(([, yaml = '']) => yaml);
+
+      assert.deepEqual(
+        blocks.map((yaml) => parse(yaml) as unknown),
+        [parse(await read('ci/minimal-values.yaml'))],
+      );
+    });
+  }
+
   it('has a version of the program', async () => {
     const { version } = JSON.parse(await readFile(packageFile('package.json'), 'utf8')) as { version: string };
     const { appVersion } = parse(await read('Chart.yaml')) as { appVersion: string };

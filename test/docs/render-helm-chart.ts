@@ -1,6 +1,6 @@
 /**
- * Renders the generated files of the Helm chart: the settings in `values.schema.json` and `files/settings.txt`, the
- * table of values in its README, and the copies of the alerts and the dashboard, because a chart reads no file outside
+ * Renders the generated files of the Helm chart: the settings in `values.schema.json` and `files/settings.txt`, their
+ * defaults in `files/defaults.json`, the table of values in its README, and the copies of the alerts and the dashboard, because a chart reads no file outside
  * of itself. Run by itself it writes them: `npm run ts -- test/docs/render-helm-chart.ts`
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -57,6 +57,9 @@ export const OF_STANDALONE: ReadonlySet<string> = new Set([
   'POSTGRES_PORT',
 ]);
 
+/** Grace periods and probes follow them, also where `config` has them removed. */
+const TIMES_OF_PODS = ['DRAIN_SECONDS', 'SHUTDOWN_GRACE_SECONDS', 'UPSTREAM_GRACE_SECONDS', 'HANG_SECONDS'] as const;
+
 /** Characters, of JSON: a longer one would make every line of the table as long. */
 const LONGEST_DEFAULT = 60;
 
@@ -68,6 +71,7 @@ export function renderHelmChart(): ReadonlyMap<string, string> {
   return new Map([
     [`${CHART}/values.schema.json`, `${JSON.stringify(schema, undefined, 2)}\n`],
     [`${CHART}/files/settings.txt`, `${namesOfSettings().join('\n')}\n`],
+    [`${CHART}/files/defaults.json`, `${JSON.stringify(defaultsOfTimes(), undefined, 2)}\n`],
     [`${CHART}/files/alerts.yml`, read('docker/prometheus/alerts.yml')],
     [`${CHART}/files/darkroom.json`, read('docker/grafana/darkroom.json')],
     [`${CHART}/README.md`, withTable(read(`${CHART}/README.md`), renderTable(schema))],
@@ -102,6 +106,11 @@ function namesOfSettings(): string[] {
   return Object.entries<Variable>(VARIABLES).flatMap(([name, { kind }]) =>
     kind === 'secret' ? [name, `${name}_FILE`] : [name],
   );
+}
+
+/** What a process does without the setting, which grace periods and probes follow. */
+function defaultsOfTimes(): Readonly<Record<string, number>> {
+  return Object.fromEntries(TIMES_OF_PODS.map((name) => [name, Number(VARIABLES[name].fallback)]));
 }
 
 function withTable(text: string, rendered: string): string {

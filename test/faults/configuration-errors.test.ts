@@ -108,6 +108,39 @@ describe('an api', () => {
   });
 });
 
+describe('validate-configuration', () => {
+  it('accepts what an api or a worker accepts, without connecting to anything', async () => {
+    const { code, output } = await run('validate-configuration', { EGRESS_DENY: '8.8.8.0/24' });
+    assert.equal(code, 0, output);
+    assert.match(output, /configuration is valid/);
+  });
+
+  it('reports everything that they would reject, at once', async () => {
+    const { code, output } = await run('validate-configuration', {
+      TASK_RETENTION_DAYS: '7',
+      TRACE_RATIO: '7',
+      CALLBACK_OFFSETS_SECONDS: 'abc',
+      STORAGE_USD_PER_GB_MONTH: '-3',
+      CALLBACK_HEADER_PREFIX: 'webhook',
+      TRUSTED_PROXIES: '999.1.1.1/8',
+      EGRESS_DENY: '1.1.1.1/99',
+    });
+    assert.equal(code, UNUSABLE_CONFIGURATION, output);
+    assertPlain(output, /^the configuration has 8 problem\(s\):$/m);
+    for (const name of [
+      'TASK_RETENTION_DAYS',
+      'TRACE_RATIO',
+      'CALLBACK_OFFSETS_SECONDS',
+      'STORAGE_USD_PER_GB_MONTH',
+      'CALLBACK_HEADER_PREFIX',
+      'TRUSTED_PROXIES',
+      'EGRESS_DENY',
+    ]) {
+      assert.match(output, new RegExp(`^  - ${name}: `, 'm'));
+    }
+  });
+});
+
 describe('migrate', () => {
   for (const [problem, environment, expected] of [
     ['no PostgreSQL answers', {}, /^DATABASE_URL: postgres:\/\/127\.0\.0\.1:1\/darkroom: connect ECONNREFUSED/m],

@@ -23,7 +23,7 @@ interface Probe {
   readonly failureThreshold: number;
 }
 
-interface Container {
+export interface Container {
   readonly name: string;
   readonly image: string;
   readonly command?: readonly string[];
@@ -45,6 +45,7 @@ export interface PodSpec {
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly serviceAccountName?: string;
   readonly terminationGracePeriodSeconds?: number;
+  readonly initContainers?: readonly Container[];
   readonly containers: readonly [Container];
   readonly volumes?: readonly { readonly name: string }[];
 }
@@ -62,6 +63,7 @@ export interface NetworkPolicyRule {
 interface Spec {
   readonly replicas?: number;
   readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec };
+  readonly podFailurePolicy?: { readonly rules: readonly object[] };
   readonly selector: Labels & { readonly matchLabels: Labels };
   readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: string }[];
   readonly scaleTargetRef: { readonly name: string };
@@ -127,6 +129,13 @@ export function renderText(helm: string, values: Values, kubernetes = '1.37.2'):
   return runHelm(helm, ['template', 'darkroom', '--kube-version', kubernetes], values);
 }
 
+/** What Helm prints after an install, as the items of its list. Helm 3 would ask a cluster. */
+export async function renderNotes(helm: string, values: Values): Promise<readonly string[]> {
+  const text = await runHelm(helm, ['install', 'darkroom', '--dry-run=client'], values);
+  const [, notes = ''] = text.split('\nNote:\n');
+  return notes.split('\n').flatMap((line) => (line.startsWith('- ') ? [line.slice(2)] : []));
+}
+
 export async function render(helm: string, values: Values): Promise<readonly KubernetesObject[]> {
   return objectsOf(await renderText(helm, values));
 }
@@ -161,7 +170,7 @@ export function podsOf(objects: readonly KubernetesObject[]): ReadonlyMap<string
 
 /** The environment of a pod's container, with a text made of its name for every secret. */
 export function environmentOf(
-  { containers: [{ env }] }: PodSpec,
+  { containers: [{ env }] }: { readonly containers: readonly [Container] },
   secrets: (name: string) => string,
 ): NodeJS.ProcessEnv {
   return Object.fromEntries(

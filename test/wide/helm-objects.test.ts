@@ -20,6 +20,7 @@ import { mayConnect, targetOf } from '../../src/egress/policy.ts';
 import { hostInUrl } from '../../src/config/listeners.ts';
 import { environmentOf, findObject, ofKind, podsOf, readValues, render, withValue } from './helm-chart.ts';
 import type { KubernetesObject, PodSpec, Values } from './helm-chart.ts';
+import { builtProgram } from '../support/built-program.ts';
 import { addressesAround, letsOut } from './helm-egress.ts';
 import { runToEnd, startAnswering } from './helm-ready.ts';
 import { obtainHelm, whyNoHelm } from './helm-programs.ts';
@@ -52,7 +53,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
   const objectsOf = (name: string): readonly KubernetesObject[] => rendered.get(name) ?? [];
 
   /** The environment of a pod, with its files in a directory that exists here. */
-  const environmentFor = (pod: PodSpec): NodeJS.ProcessEnv => {
+  const environmentFor = (pod: Pick<PodSpec, 'containers'>): NodeJS.ProcessEnv => {
     const environment = environmentOf(pod, (name) => {
       if (name === 'DATABASE_URL' || name === 'DATABASE_DIRECT_URL')
         return 'postgres://darkroom:kX3vQ9@db.example.com:5432/darkroom';
@@ -101,7 +102,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       it('contain no secret, and refer to each by its name', () => {
         assert.deepEqual(ofKind(objectsOf(name), 'Secret'), []);
         for (const [object, pod] of podsOf(objectsOf(name))) {
-          for (const { name: variable, value, valueFrom } of pod.containers[0].env) {
+          const containers = [...pod.containers, ...(pod.initContainers ?? [])];
+          for (const { name: variable, value, valueFrom } of containers.flatMap(({ env }) => env)) {
             const known = (VARIABLES as Readonly<Record<string, Variable>>)[variable];
             const isSecret = known?.kind === 'secret' || /^UPSTREAM_.*_KEY$/.test(variable);
             assert.equal(valueFrom !== undefined, isSecret, `${variable} of ${object}`);
@@ -197,7 +199,10 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     const workers = [{ name: 'w'.repeat(15), queues: Object.keys(TASK_QUEUES) }];
     const tag = `${'1.'.repeat(63)}x`;
     for (const name of ['fullnameOverride', 'nameOverride']) {
-      const values = withValue(withValue({ ...everything, workers }, name, 'n'.repeat(40)), 'image', { tag });
+      const values = withValue(withValue({ ...everything, workers }, name, 'n'.repeat(40)), 'image', {
+        repository: 'darkroom',
+        tag,
+      });
       for (const { kind, metadata, spec } of await render(helm, values)) {
         assert.match(metadata.name, /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/, kind);
         const ofPods = kind === 'Deployment' ? spec.template.metadata.labels : {};
@@ -210,7 +215,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
 
   it('keep the workers of an earlier release as they are when the next one is installed beside them', async () => {
     const versions = (tag: string, previous: readonly object[] = []) =>
-      render(helm, { ...minimal, image: { tag }, workerVersioning: { enabled: true, previous } });
+      render(helm, { ...withValue(minimal, 'image.tag', tag), workerVersioning: { enabled: true, previous } });
     const workersOf = (objects: readonly KubernetesObject[], tag: string) =>
       ofKind(objects, 'Deployment').filter(
         ({ metadata, spec }) =>
@@ -247,7 +252,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       [{}, /^\d+\.\d+\.\d+/],
     ];
     for (const [image, wanted] of cases) {
-      const objects = await render(helm, { ...minimal, image, workerVersioning: { enabled: true } });
+      const named = { repository: 'registry.example.com/darkroom', ...image };
+      const objects = await render(helm, { ...minimal, image: named, workerVersioning: { enabled: true } });
       const worker = deployments(objects).find(({ name }) => name.includes('-worker-'));
       assert.ok(worker !== undefined);
       const { buildId = '' } = configOf(worker.pod).worker;
@@ -262,6 +268,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       { DRAIN_SECONDS: 10, SHUTDOWN_GRACE_SECONDS: 8, UPSTREAM_GRACE_SECONDS: 900 },
       { DRAIN_SECONDS: 600, SHUTDOWN_GRACE_SECONDS: 600, UPSTREAM_GRACE_SECONDS: 30 },
       { DRAIN_SECONDS: 30, SHUTDOWN_GRACE_SECONDS: 60, UPSTREAM_GRACE_SECONDS: 86_400 },
+      // Removed from the values: the program has defaults of its own.
+      { DRAIN_SECONDS: null, SHUTDOWN_GRACE_SECONDS: null, UPSTREAM_GRACE_SECONDS: null },
     ];
     for (const config of periods) {
       for (const preStopSeconds of [0, 7]) {
@@ -283,17 +291,22 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
   });
 
   it('are probed where the processes answer, and killed only after a hang was logged', async () => {
-    for (const hang of [0, 20, 95, 3600]) {
+    for (const hang of [0, 20, 95, 3600, null]) {
       for (const { name, pod } of deployments(await render(helm, withValue(minimal, 'config.HANG_SECONDS', hang)))) {
         const [{ startupProbe, readinessProbe, livenessProbe, ports }] = pod.containers;
         assert.equal(startupProbe?.httpGet.path, '/healthz', name);
         assert.equal(readinessProbe?.httpGet.path, '/readyz', name);
-        assert.equal(livenessProbe?.httpGet.path, '/healthz', name);
         // An api's listener of metrics has no probes.
-        const probed = ports?.find((port) => port.name === livenessProbe?.httpGet.port)?.containerPort;
+        const probed = ports?.find((port) => port.name === readinessProbe?.httpGet.port)?.containerPort;
         const config = configOf(pod);
         assert.equal(probed, name.endsWith('-api') ? config.http.port : config.metrics?.port, name);
-        const patience = (livenessProbe?.periodSeconds ?? 0) * ((livenessProbe?.failureThreshold ?? 0) - 1);
+        if (config.hangMs === 0) {
+          assert.equal(livenessProbe, undefined, `${name} may hang without limit`);
+          continue;
+        }
+        assert.equal(livenessProbe?.httpGet.path, '/healthz', name);
+        assert.equal(livenessProbe.httpGet.port, readinessProbe?.httpGet.port, name);
+        const patience = livenessProbe.periodSeconds * (livenessProbe.failureThreshold - 1);
         assert.ok(patience > config.hangMs / 1000, `${name} is killed after ${patience} s`);
       }
     }
@@ -357,6 +370,51 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     assert.equal(urlOf(job.spec.template.spec, 'DATABASE_DIRECT_URL')?.secretKeyRef.name, 'darkroom-database');
     const { spec } = findObject(objects, 'Deployment', '-api');
     assert.equal(urlOf(spec.template.spec, 'DATABASE_URL')?.secretKeyRef.name, 'darkroom-pooler');
+    assert.equal(configOf(spec.template.spec).database.isPooled, true);
+    // As `admin` sees it in an api's pod.
+    const ofAdmin = loadDirectDatabaseConfig(environmentFor(spec.template.spec));
+    assert.ok(ofAdmin.url.startsWith('postgres://'));
+    assert.equal(urlOf(spec.template.spec, 'DATABASE_DIRECT_URL')?.secretKeyRef.name, 'darkroom-database');
+  });
+
+  it('validate the configuration of apis and workers before anything is migrated', async () => {
+    const wrong = { TASK_RETENTION_DAYS: 7, TRACE_RATIO: 7, CALLBACK_HEADER_PREFIX: 'webhook' };
+    const values = { ...withValue(minimal, 'config', wrong), egress: { deny: ['1.1.1.1/99'] } };
+    for (const [objects, problems] of [
+      [objectsOf('minimal'), []],
+      [objectsOf('trial'), []],
+      [objectsOf('everything'), []],
+      [await render(helm, values), [...Object.keys(wrong), 'EGRESS_DENY']],
+    ] as const) {
+      const job = findObject(objects, 'Job', '-migrate').spec;
+      const { initContainers: [container, ...others] = [], ...pod } = job.template.spec;
+      assert.ok(container !== undefined);
+      assert.deepEqual(others, []);
+      // Each variable of a worker is one of an api, or has a value that Helm has validated.
+      const inHook = new Set(container.env.map((each) => each.name));
+      for (const { pod: ofRole } of deployments(objects)) {
+        const missing = ofRole.containers[0].env.filter((each) => !inHook.has(each.name)).map((each) => each.name);
+        assert.deepEqual(
+          missing.filter((each) => each !== 'WORKER_QUEUES' && each !== 'WORKER_BUILD_ID'),
+          [],
+        );
+      }
+      for (const field of ['image', 'securityContext', 'volumeMounts'] as const) {
+        assert.deepEqual(container[field], pod.containers[0][field]);
+      }
+      const environment = {
+        PATH: process.env['PATH'],
+        NODE_ENV: 'production',
+        ...environmentFor({ containers: [container] }),
+      };
+      const { code, errors } = await runToEnd([...builtProgram(), ...(container.args ?? [])], environment);
+
+      assert.equal(code, problems.length === 0 ? 0 : 78, errors);
+      for (const name of problems) assert.match(errors, new RegExp(`^  - ${name}: `, 'm'));
+      assert.deepEqual(job.podFailurePolicy?.rules, [
+        { action: 'FailJob', onExitCodes: { operator: 'In', values: [78] } },
+      ]);
+    }
   });
 
   it('test an installation by the readiness of its api', async () => {
@@ -374,7 +432,7 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
       const environment = { ...process.env, READY_URL: `${server.url}${url.pathname}` };
       const ended = await runToEnd([...command.slice(1), ...args], environment);
       await server.close();
-      assert.deepEqual(ended, { code, output: `${status} /readyz\n` });
+      assert.deepEqual(ended, { code, output: `${status} /readyz\n`, errors: '' });
       if (status === 503) assert.equal((await runToEnd([...command.slice(1), ...args], environment)).code, 1);
     }
   });

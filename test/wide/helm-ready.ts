@@ -29,10 +29,10 @@ export async function startAnswering(status: number): Promise<AnsweringServer> {
 export function runToEnd(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): Promise<{ readonly code: number | null; readonly output: string }> {
+): Promise<{ readonly code: number | null; readonly output: string; readonly errors: string }> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...args], { env: environment }, (_error, output) => {
-      resolve({ code: child.exitCode, output });
+    const child = execFile(process.execPath, [...args], { env: environment }, (_error, output, errors) => {
+      resolve({ code: child.exitCode, output, errors });
     });
   });
 }

@@ -124,10 +124,17 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
   it('says everything that is missing at once', async () => {
     const message = (await rejectionOf({})) ?? '';
 
-    for (const name of ['publicUrl', 'temporal.address', 'store.url', 'secrets.existingSecret', 'api.trustedProxies']) {
+    for (const name of [
+      'image.repository',
+      'publicUrl',
+      'temporal.address',
+      'store.url',
+      'secrets.existingSecret',
+      'api.trustedProxies',
+    ]) {
       assert.match(message, new RegExp(`- ${name.replaceAll('.', '\\.')} is required`));
     }
-    assert.match(message, /the values have 5 problem\(s\)/);
+    assert.match(message, /the values have 6 problem\(s\)/);
   });
 
   const one = (name: string, queues: readonly string[]) => ({ name, queues });
@@ -135,6 +142,8 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
   const named = { host: 'receiver.internal', port: 443 };
   const fal = { name: 'fal', key: 'fal' };
   const digits = '0123456789abcdef'.repeat(4);
+  const openAi = 'sk-proj-abcdefghijklmnopqrstuvwx';
+  const uuid = '01234567-89ab-cdef-0123-456789abcdef';
 
   /** What is changed in the minimal values, and what Helm says then. */
   const REJECTED: readonly (readonly [string, unknown, RegExp])[] = [
@@ -146,6 +155,8 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['api.port', 9464, /api\.port, api\.admin\.port and metrics\.port: each needs its own port/],
     ['api.trustedProxies', [], /api\.trustedProxies is required, or api\.tls\.existingSecret/],
     ['api.trustedProxies', ['0.0.0.0/0'], /at '\/api\/trustedProxies\/0'/],
+    ['image.repository', '', /image\.repository is required: where your image is/],
+    ['image.repository', 'darkroom@sha256', /at '\/image\/repository'/],
     ['api.image.digest', 'sha256:1', /at '\/api\/image\/digest'/],
     ['api.autoscaling', { enabled: true, minReplicas: 9, maxReplicas: 3 }, /api\.autoscaling\.minReplicas is greater/],
     ['publicUrl', 'http://api.example.com', /at '\/publicUrl'/],
@@ -155,6 +166,8 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['store.url', 'file:///data/objects', /at '\/store\/url'/],
     ['store.endpoint', 'http://key:secret@s3.internal', /at '\/store\/endpoint'/],
     ['temporal.address', 'temporal', /at '\/temporal\/address'/],
+    ['temporal.address', 'temporal:99999', /at '\/temporal\/address'/],
+    ['temporal.address', 'temporal:0', /at '\/temporal\/address'/],
     ['temporal.tls.caKey', 'ca.crt', /temporal\.tls\.existingSecret is required/],
     ['temporal.tls', { existingSecret: 'tls', certKey: 'tls.crt' }, /certKey and temporal\.tls\.keyKey: set both/],
     // Secrets by reference, in every place that somebody may try.
@@ -172,6 +185,21 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
     ['extraEnv', [{ name: 'ENCRYPTION_KEY', value: digits }], /extraEnv: ENCRYPTION_KEY is a setting of Darkroom/],
     ['extraEnv', [{ name: 'ADMIN_TOKEN_FILE', value: '/t' }], /extraEnv: ADMIN_TOKEN_FILE is a setting of Darkroom/],
     ['extraEnv', [{ name: 'UPSTREAM_FAL_KEY', value: digits }], /extraEnv: UPSTREAM_FAL_KEY is a setting of Darkroom/],
+    // Names of keys, where somebody has put what these keys contain.
+    ['secrets.adminToken.key', digits, /secrets\.adminToken\.key looks like a secret itself: it is a name/],
+    ['secrets.existingSecret', digits, /secrets\.existingSecret looks like a secret itself/],
+    ['upstreams', [{ name: 'openai', key: openAi }], /upstreams \(openai\): key looks like a secret itself/],
+    ['upstreams', [{ name: 'fal', key: uuid }], /upstreams \(fal\): key looks like a secret itself/],
+    ['upstreams', [{ name: 'aws', key: 'AKIAIOSFODNN7EXAMPLE' }], /upstreams \(aws\): key looks like a secret/],
+    ['extraEnv', [{ name: 'SENTRY', value: openAi }], /extraEnv: SENTRY looks like a secret: take it from a Secret/],
+    ['extraEnv', [{ name: 'MY_TOKEN', value: 'correct-horse' }], /extraEnv: MY_TOKEN looks like a secret/],
+    ['extraEnv', [{ name: 'P', value: 'http://u:p@proxy:3128' }], /extraEnv: P looks like a secret/],
+    [
+      'config.DATABASE_POOLER',
+      'transaction',
+      /secrets\.directDatabaseUrl\.key is required with config\.DATABASE_POOLER/,
+    ],
+    ['secrets.directDatabaseUrl.key', 'DIRECT', /config\.DATABASE_POOLER has to be transaction with secrets\.directD/],
     ['upstreams', [{ name: 'fal' }], /upstreams: fal has neither key nor url/],
     ['upstreams', [fal, fal], /upstreams: two entries have the name fal/],
     ['commonLabels', { 'app.kubernetes.io/name': 'x' }, /commonLabels: app\.kubernetes\.io\/name is set by the chart/],
@@ -198,6 +226,8 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
       [one('all', all.slice(1))],
       /workers: no entry serves the queue media, and its work would wait for ever/,
     ],
+    ['workerDefaults.replicas', 0, /every entry that serves the queue media has 0 replicas.*; to stop workers/],
+    ['workers', [one('a', all.slice(1)), { ...one('b', ['media']), replicas: 0 }], /the queue media has 0 replicas/],
     ['workers', [one('a', all), one('a', all)], /workers: two entries have the name a/],
     ['workers', [one('a', [...all, 'videos'])], /at '\/workers\/0\/queues\/6': value must be one of 'media'/],
     ['workers', [one('a', [...all, 'media'])], /at '\/workers\/0\/queues': items at 0 and 6 are equal/],
@@ -221,8 +251,31 @@ describe('the Helm chart', { skip, timeout: 3_600_000 }, () => {
   it('rejects bad values, and says which and why', async () => {
     for (const [changed, value, wanted] of REJECTED) {
       const message = await rejectionOf(withValue(minimal, changed, value));
+      for (const secret of [openAi, uuid, digits]) assert.ok(message?.includes(secret) !== true, message);
       assert.match(message ?? 'accepted', wanted, `${changed}: ${JSON.stringify(value)}`);
     }
+  });
+
+  it('accepts names and variables that are no secrets', async () => {
+    const names = ['OPENAI_API_KEY', 'openai', 'sk-live', 'api-key-of-the-upstream-for-production-use-1', 'tls.key'];
+    const upstreams = names.map((key, index) => ({ name: `u${index}`, key }));
+    const extraEnv = [
+      { name: 'NODE_EXTRA_CA_CERTS', value: '/etc/company/ca.crt' },
+      { name: 'GOOGLE_CREDENTIALS', value: '/etc/company/google.json' },
+      { name: 'GIT_COMMIT', value: digits.slice(0, 40) },
+      { name: 'HTTPS_PROXY', value: 'http://proxy.example.com:3128' },
+      { name: 'MY_TOKEN', valueFrom: { secretKeyRef: { name: 'mine', key: 'token' } } },
+    ];
+
+    assert.equal(await rejectionOf({ ...minimal, upstreams, extraEnv }), undefined);
+  });
+
+  it('accepts an entry without workers where another has some, or an autoscaler does', async () => {
+    const idle = { ...one('idle', ['media']), replicas: 0 };
+
+    assert.equal(await rejectionOf(withValue(minimal, 'workers', [one('a', all), idle])), undefined);
+    const scaled = withValue(minimal, 'workerDefaults', { replicas: 0, autoscaling: { enabled: true } });
+    assert.equal(await rejectionOf(scaled), undefined);
   });
 
   it('rejects a cluster that is too old, before it looks at the values', async () => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -15,13 +15,16 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { obtainGoPrograms, whyNoGoPrograms } from '../deploy/go-programs.ts';
 import type { GoPrograms } from '../deploy/go-programs.ts';
 import { PYTHON_TOOLS } from '../sdk/python-sources.ts';
-import { CHART } from './helm-chart.ts';
+import { readValues } from './helm-chart.ts';
 import { obtainHelm, whyNoHelm } from './helm-programs.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
+import { startPublishing } from './release-publishing.ts';
 
 const run = promisify(execFile);
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 const WORKFLOW = '.github/workflows/release.yml';
+/** With capitals: the registry has lower-case names, and npm compares the URL with GitHub's spelling. */
+const REPOSITORY = 'Example-Org/Darkroom';
 const ACTIONLINT: GoPrograms = {
   directory: 'actionlint-1.7.12',
   version: 'v1.7.12',
@@ -30,6 +33,7 @@ const ACTIONLINT: GoPrograms = {
 
 interface Release {
   readonly version: string;
+  readonly image?: string;
   readonly artifacts: readonly {
     readonly kind: string;
     readonly file: string;
@@ -50,7 +54,7 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
     programs = ['--helm', helm, '--python', await obtainPackage(PYTHON_TOOLS)];
     directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-release-'));
     output = path.join(directory, 'release');
-    printed = (await make('--dry-run', '--output', output, ...programs)).stdout;
+    printed = (await make('--dry-run', '--repository', REPOSITORY, '--output', output, ...programs)).stdout;
     release = JSON.parse(await readFile(path.join(output, 'release.json'), 'utf8')) as Release;
   });
   after(() => rm(directory, { recursive: true, force: true }));
@@ -89,7 +93,7 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
 
   it('makes the same bytes again', async () => {
     const again = path.join(directory, 'again');
-    await make('--dry-run', '--output', again, ...programs);
+    await make('--dry-run', '--repository', REPOSITORY, '--output', again, ...programs);
 
     const sums = async (of: string): Promise<readonly string[]> => {
       const lines = (await readFile(path.join(of, 'SHA256SUMS'), 'utf8')).split('\n');
@@ -108,6 +112,12 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
       const archive = path.join(output, `${name}-${release.version}.tgz`);
       const manifest = JSON.parse(await unpack(archive, 'package/package.json')) as Record<string, unknown>;
       assert.deepEqual([manifest['version'], manifest['private']], [release.version, undefined], name);
+      // What npm compares with the provenance of the workflow.
+      assert.deepEqual(manifest['repository'], {
+        type: 'git',
+        url: `git+https://github.com/${REPOSITORY}.git`,
+        directory: `packages/${name === 'darkroom-sdk' ? 'sdk-js' : 'ai-sdk-provider'}`,
+      });
       for (const field of ['scripts', 'devDependencies']) assert.equal(manifest[field], undefined, `${name} ${field}`);
       assert.ok((await unpack(archive, entry)).length > 100, name);
     }
@@ -127,11 +137,29 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
     assert.match(stdout, /darkroom\/_client\.py/);
   });
 
-  it('packages a chart that renders the version', async () => {
-    const values = path.join(CHART, 'ci/minimal-values.yaml');
-    const { stdout } = await run(helm, ['template', 'darkroom', fileOf('chart'), '--values', values]);
+  it('packages a chart that runs the image of the release', async () => {
+    const { image: _, ...values } = await readValues('ci/minimal-values.yaml');
+    const file = path.join(directory, 'values.json');
+    await writeFile(file, JSON.stringify(values));
+    const { stdout } = await run(helm, ['template', 'darkroom', fileOf('chart'), '--values', file]);
 
-    assert.match(stdout, new RegExp(`image: "darkroom:${release.version.replaceAll('.', '\\.')}"`));
+    assert.equal(release.image, 'ghcr.io/example-org/darkroom');
+    const images = new Set([...stdout.matchAll(/^ *image: (.*)$/gm)].map(([, image]) => image));
+    assert.deepEqual([...images], [`"${release.image}:${release.version}"`]);
+  });
+
+  it('names no repository without one, and says that a release does', async () => {
+    const without = path.join(directory, 'without');
+    const { stdout } = await make('--dry-run', '--output', without, ...programs);
+    assert.match(stdout, /before the release: --repository: the packages and the chart do not name it/);
+    assert.doesNotMatch(printed, /--repository/);
+
+    const made = JSON.parse(await readFile(path.join(without, 'release.json'), 'utf8')) as Release;
+    assert.equal(made.image, undefined);
+    const archive = path.join(without, `darkroom-sdk-${made.version}.tgz`);
+    assert.doesNotMatch(await unpack(archive, 'package/package.json'), /"repository"/);
+    const chart = path.join(without, `darkroom-${made.version}.tgz`);
+    assert.match(await unpack(chart, 'darkroom/values.yaml'), /^ {2}repository: ''$/m);
   });
 
   it('copies a command-line client that runs alone, and lists what production installs', async () => {
@@ -149,7 +177,9 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
       [[], /name either --dry-run or the --tag/],
       [['--dry-run', '--tag', 'v1.0.0'], /name either --dry-run or the --tag/],
       [['--dry'], /Unknown option '--dry'/],
-      [['--tag', 'v99.0.0', '--output', empty], /--tag: v99\.0\.0 is not v/],
+      [['--tag', 'v99.0.0', '--output', empty], /--tag needs --repository/],
+      [['--dry-run', '--repository', 'darkroom'], /--repository: "darkroom" is not owner\/name/],
+      [['--tag', 'v99.0.0', '--repository', REPOSITORY, '--output', empty], /--tag: v99\.0\.0 is not v/],
       [['--dry-run', '--output', output], /release is not empty/],
       [['--dry-run', '--output', empty, '--python', '/nowhere/python3'], /building the Python package: .*No such file/],
     ] as const) {
@@ -168,7 +198,12 @@ describe('the workflow of a release', () => {
   interface Job {
     readonly permissions?: Readonly<Record<string, string>>;
     readonly if?: string;
-    readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+    readonly steps: readonly {
+      readonly uses?: string;
+      readonly run?: string;
+      readonly if?: string;
+      readonly with?: Readonly<Record<string, unknown>>;
+    }[];
   }
   let text: string;
   let jobs: Readonly<Record<string, Job>>;
@@ -208,11 +243,49 @@ describe('the workflow of a release', () => {
     }
   });
 
-  it('publishes tags only', () => {
+  it('publishes tags that are pushed, and nothing when it is started by hand, on a tag either', () => {
+    const isRelease = "github.event_name == 'push' && github.ref_type == 'tag'";
     for (const [name, job] of Object.entries(jobs)) {
       const isPublishing = !['files', 'image'].includes(name);
-      assert.equal(job.if, isPublishing ? "github.ref_type == 'tag'" : undefined, name);
+      assert.equal(job.if, isPublishing ? isRelease : undefined, name);
     }
-    assert.match(text, /push: \$\{\{ github\.ref_type == 'tag' \}\}/);
+    for (const { if: condition, uses = '', run: script = '', with: inputs } of jobs['image']?.steps ?? []) {
+      const isPublishing = /login-action|cosign/.test(uses + script);
+      assert.equal(condition, isPublishing ? isRelease : undefined, uses);
+      if (uses.includes('build-push-action')) assert.equal(inputs?.['push'], `\${{ ${isRelease} }}`);
+    }
+    assert.equal(text.split('github.ref_type').length, text.split(isRelease).length);
   });
+
+  it('tags the image as the chart names it', () => {
+    const build = jobs['image']?.steps.find(({ uses = '' }) => uses.includes('build-push-action'));
+
+    assert.equal(build?.with?.['tags'], '${{ needs.files.outputs.image }}:${{ needs.files.outputs.version }}');
+  });
+
+  for (const [version, npmTag, kind] of [
+    ['1.2.0', 'latest', '--prerelease=false'],
+    ['1.2.0-rc.1', 'next', '--prerelease'],
+  ] as const) {
+    it(`publishes ${version} with the npm tag ${npmTag}, and at GitHub with ${kind}`, async () => {
+      const publishing = await startPublishing(version);
+      try {
+        await publishing.run(jobs['npm']?.steps.at(-1)?.run);
+        await publishing.run(jobs['github']?.steps.at(-1)?.run);
+        const calls = await publishing.calls();
+
+        const common = '--provenance --access public --tag';
+        assert.deepEqual(
+          calls.filter((call) => call.startsWith('npm publish')),
+          [`npm publish ./darkroom-sdk-${version}.tgz ${common} ${npmTag}`],
+        );
+        const [created = '', ...others] = calls.filter((call) => call.startsWith('gh '));
+        assert.deepEqual(others, []);
+        assert.ok(created.startsWith(`gh release create v${version} --repo ${REPOSITORY} --verify-tag`), created);
+        assert.ok(created.split(' ').includes(kind), created);
+      } finally {
+        await publishing.close();
+      }
+    });
+  }
 });

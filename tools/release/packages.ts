@@ -16,8 +16,17 @@ export const NPM_PACKAGES = ['sdk-js', 'ai-sdk-provider'];
 /** PyPI rejects a package with this classifier. */
 const PRIVATE_CLASSIFIER = '"Private :: Do Not Upload", ';
 
-/** @param target the directory for the archives. @returns their names. */
-export async function packNpmPackages(root: string, target: string): Promise<readonly string[]> {
+/**
+ * @param target the directory for the archives.
+ * @param repository `owner/name` at GitHub, as in the provenance that npm compares the manifest with; undefined: the
+ *   packages name none.
+ * @returns the archives' names.
+ */
+export async function packNpmPackages(
+  root: string,
+  target: string,
+  repository: string | undefined,
+): Promise<readonly string[]> {
   const files: string[] = [];
   for (const name of NPM_PACKAGES) {
     files.push(
@@ -25,7 +34,7 @@ export async function packNpmPackages(root: string, target: string): Promise<rea
         const packed = await npmPack(path.join(root, 'packages', name), directory);
         await run('tar', ['-xzf', path.join(directory, packed), '-C', directory]);
         const unpacked = path.join(directory, 'package');
-        await makePublic(path.join(unpacked, 'package.json'));
+        await makePublic(path.join(unpacked, 'package.json'), repositoryField(repository, `packages/${name}`));
         return npmPack(unpacked, target, ['--ignore-scripts']);
       }),
     );
@@ -41,15 +50,22 @@ async function npmPack(directory: string, target: string, options: readonly stri
   return file;
 }
 
+/** Without it, npm rejects a package with provenance (E422). */
+function repositoryField(repository: string | undefined, directory: string): object {
+  if (repository === undefined) return {};
+  return { repository: { type: 'git', url: `git+https://github.com/${repository}.git`, directory } };
+}
+
 /** Without the mark, and without what only its development needs. */
-async function makePublic(file: string): Promise<void> {
+async function makePublic(file: string, repository: object): Promise<void> {
   const {
     private: _,
     scripts: _scripts,
     devDependencies: _devDependencies,
     ...manifest
   } = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
-  await writeFile(file, `${JSON.stringify({ ...manifest, publishConfig: { access: 'public' } }, undefined, 2)}\n`);
+  const published = { ...manifest, ...repository, publishConfig: { access: 'public' } };
+  await writeFile(file, `${JSON.stringify(published, undefined, 2)}\n`);
 }
 
 /**

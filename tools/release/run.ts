@@ -8,12 +8,14 @@ import { copyFile, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/pro
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { packageFile } from '../../src/config/package-root.ts';
+import { packageChart } from './chart.ts';
 import { buildPythonPackage, packNpmPackages } from './packages.ts';
 import { readReleaseState } from './versions.ts';
 import type { ReleaseState } from './versions.ts';
 
 const run = promisify(execFile);
 const OUTPUT_BYTES = 64 * 1024 * 1024;
+const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9-]*\/[A-Za-z0-9_.-]+$/;
 
 /** What is wrong for the operator to correct. */
 class ReleaseError extends Error {
@@ -25,6 +27,8 @@ type Kind = 'npm' | 'pypi' | 'chart' | 'cli' | 'sbom';
 interface Options {
   readonly isDryRun: boolean;
   readonly tag: string | undefined;
+  /** `owner/name` at GitHub; undefined: nothing that is made says where the release is. */
+  readonly repository: string | undefined;
   readonly output: string;
   readonly helm: string;
   readonly python: string;
@@ -35,17 +39,29 @@ function readOptions(): Options {
     options: {
       'dry-run': { type: 'boolean', default: false },
       tag: { type: 'string' },
+      repository: { type: 'string' },
       output: { type: 'string', default: 'release' },
       helm: { type: 'string', default: 'helm' },
       python: { type: 'string', default: 'python3' },
     },
   });
-  const { 'dry-run': isDryRun, tag, ...rest } = values;
+  const { 'dry-run': isDryRun, tag, repository, ...rest } = values;
   if (isDryRun === (tag !== undefined)) throw new ReleaseError('name either --dry-run or the --tag of the release');
-  return { isDryRun, tag, ...rest, output: path.resolve(rest.output) };
+  if (tag !== undefined && repository === undefined) {
+    throw new ReleaseError('--tag needs --repository: npm packages and the chart name where the release is');
+  }
+  if (repository !== undefined && !REPOSITORY.test(repository)) {
+    throw new ReleaseError(`--repository: "${repository}" is not owner/name, as at GitHub`);
+  }
+  return { isDryRun, tag, repository, ...rest, output: path.resolve(rest.output) };
 }
 
-async function readState({ isDryRun, tag }: Options): Promise<ReleaseState> {
+/** Where the workflow pushes the image. The registry has lower-case names only. */
+function imageOf({ repository }: Options): string | undefined {
+  return repository === undefined ? undefined : `ghcr.io/${repository.toLowerCase()}`;
+}
+
+async function readState({ isDryRun, tag, repository }: Options): Promise<ReleaseState> {
   const root = packageFile('.');
   const entries = await readdir(packageFile('packages'), { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
@@ -57,7 +73,10 @@ async function readState({ isDryRun, tag }: Options): Promise<ReleaseState> {
   const problems = [...state.problems];
   if (tag !== undefined && tag !== `v${state.version}`) problems.push(`--tag: ${tag} is not v${state.version}`);
   if (isDryRun) {
-    for (const problem of state.unfinished) process.stdout.write(`before the release: ${problem}\n`);
+    const missing = repository === undefined ? ['--repository: the packages and the chart do not name it'] : [];
+    for (const problem of [...state.unfinished, ...missing]) {
+      process.stdout.write(`before the release: ${problem}\n`);
+    }
   } else problems.push(...state.unfinished);
   if (problems.length > 0) throw new ReleaseError(problems.join('\n'));
   return state;
@@ -83,7 +102,7 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
 
 async function makeArtifacts(options: Options, { version }: ReleaseState): Promise<readonly (readonly [Kind, string])[]> {
   const root = packageFile('.');
-  const { output, helm, python } = options;
+  const { output, helm, python, repository } = options;
   const made: (readonly [Kind, string])[] = [];
   const add = (kind: Kind, files: readonly string[]): void => {
     for (const file of files) made.push([kind, file]);
@@ -91,7 +110,7 @@ async function makeArtifacts(options: Options, { version }: ReleaseState): Promi
   const { stdout: time } = await step('reading the time of the commit', () =>
     run('git', ['log', '-1', '--format=%ct'], { cwd: root }),
   );
-  add('npm', await step('packing the npm packages', () => packNpmPackages(root, output)));
+  add('npm', await step('packing the npm packages', () => packNpmPackages(root, output, repository)));
   const epochSeconds = Number(time.trim());
   const build = { python, epochSeconds };
   add('pypi', await step('building the Python package', () => buildPythonPackage(root, output, build)));
@@ -100,9 +119,10 @@ async function makeArtifacts(options: Options, { version }: ReleaseState): Promi
     copyFile(packageFile('packages/cli/dist/darkroom-cli.mjs'), path.join(output, cli)),
   );
   add('cli', [cli]);
-  const chart = ['package', packageFile('deploy/helm'), '--destination', output];
-  await step('packaging the chart', () => run(helm, [...chart, '--version', version, '--app-version', version]));
-  add('chart', [`darkroom-${version}.tgz`]);
+  const chart = { helm, version, image: imageOf(options) };
+  add('chart', [
+    await step('packaging the chart', () => packageChart(packageFile('deploy/helm'), output, chart)),
+  ]);
   const bill = await step('listing what production installs', () =>
     run('npm', ['run', '--silent', 'sbom'], { cwd: root, maxBuffer: OUTPUT_BYTES }),
   );
@@ -113,10 +133,11 @@ async function makeArtifacts(options: Options, { version }: ReleaseState): Promi
 }
 
 async function finish(
-  { output }: Options,
+  options: Options,
   { version, notes }: ReleaseState,
   made: readonly (readonly [Kind, string])[],
 ): Promise<void> {
+  const { output } = options;
   const artifacts = [];
   for (const [kind, file] of made) {
     const bytes = await readFile(path.join(output, file));
@@ -125,7 +146,8 @@ async function finish(
   const sums = artifacts.map(({ sha256, file }) => `${sha256}  ${file}\n`);
   await writeFile(path.join(output, 'SHA256SUMS'), sums.join(''));
   await writeFile(path.join(output, 'notes.md'), notes);
-  await writeFile(path.join(output, 'release.json'), `${JSON.stringify({ version, artifacts }, undefined, 2)}\n`);
+  const release = { version, image: imageOf(options), artifacts };
+  await writeFile(path.join(output, 'release.json'), `${JSON.stringify(release, undefined, 2)}\n`);
   for (const { kind, file, sizeBytes } of artifacts) {
     process.stdout.write(`${kind.padEnd(6)} ${String(sizeBytes).padStart(9)} ${file}\n`);
   }

@@ -69,19 +69,11 @@ and plain HTTP are decided there alone.
 {{ include "darkroom.egressRule" (dict "peers" $egress.temporal "ports" (list (include "darkroom.portOf" .Values.temporal.address))) }}
 {{- end -}}
 
-{{/* The store, the collector, public addresses, and the private ones that are allowed. */}}
-{{- define "darkroom.serviceEgress" -}}
-{{- $egress := .Values.networkPolicy.egress -}}
-{{- with $egress.store }}
-{{ include "darkroom.egressRule" (dict "peers" . "ports" (list (include "darkroom.portOf" $.Values.store.endpoint))) }}
-{{- end }}
-{{- with $egress.otlp }}
-{{ include "darkroom.egressRule" (dict "peers" . "ports" (list (include "darkroom.portOf" ($.Values.config.OTEL_EXPORTER_OTLP_ENDPOINT | default "")))) }}
-{{- end }}
-{{- if $egress.internet }}
-{{- $denied := include "darkroom.denied" . | fromJson }}
+{{/* A rule to public addresses. Takes `root` and `ports`. */}}
+{{- define "darkroom.publicRule" -}}
+{{- $denied := include "darkroom.denied" .root | fromJson -}}
 - ports:
-    {{- include "darkroom.policyPorts" (dict "ports" .Values.egress.ports "protocols" (list "TCP")) | trim | nindent 4 }}
+    {{- include "darkroom.policyPorts" (dict "ports" .ports "protocols" (list "TCP")) | trim | nindent 4 }}
   to:
     - ipBlock:
         cidr: 0.0.0.0/0
@@ -91,6 +83,29 @@ and plain HTTP are decided there alone.
         cidr: 2000::/3
         except:
           {{- concat (include "darkroom.specialIpv6" . | fromJsonArray) $denied.ipv6 | uniq | toYaml | nindent 10 }}
+{{- end -}}
+
+{{/*
+A service of the installation: its peers, or public addresses if its URL is HTTPS on a port that `egress.ports` does not
+have. Takes `root`, `peers` and `url`.
+*/}}
+{{- define "darkroom.ownServiceRule" -}}
+{{- $port := include "darkroom.portOf" .url -}}
+{{- $isPublic := and .root.Values.networkPolicy.egress.internet (hasPrefix "https://" .url) -}}
+{{- if .peers }}
+{{ include "darkroom.egressRule" (dict "peers" .peers "ports" (list $port)) }}
+{{- else if and $isPublic (not (has $port (splitList "," (include "darkroom.egressPorts" .root)))) }}
+{{ include "darkroom.publicRule" (dict "root" .root "ports" (list $port)) }}
+{{- end }}
+{{- end -}}
+
+{{/* The store, the collector, public addresses, and the private ones that are allowed. */}}
+{{- define "darkroom.serviceEgress" -}}
+{{- $egress := .Values.networkPolicy.egress -}}
+{{- include "darkroom.ownServiceRule" (dict "root" . "peers" $egress.store "url" .Values.store.endpoint) }}
+{{- include "darkroom.ownServiceRule" (dict "root" . "peers" $egress.otlp "url" (include "darkroom.collector" .)) }}
+{{- if $egress.internet }}
+{{ include "darkroom.publicRule" (dict "root" . "ports" .Values.egress.ports) }}
 {{- end }}
 {{- range .Values.egress.allow }}
 {{- $cidr := include "darkroom.cidrOf" .host }}
@@ -99,4 +114,43 @@ and plain HTTP are decided there alone.
 {{- with $egress.extra }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{- define "darkroom.collector" -}}
+{{- default "" .Values.config.OTEL_EXPORTER_OTLP_ENDPOINT -}}
+{{- end -}}
+
+{{/* Whether a URL is of a server that is certainly not at a public address: `true`, or nothing. */}}
+{{- define "darkroom.isPrivateUrl" -}}
+{{- $host := regexReplaceAll "^[a-z]+://" . "" | regexFind "^(\\[[^\\]]*\\]|[^:/?#]*)" -}}
+{{- if or (regexMatch "(^|[.])(svc|local|internal)([.]|$)|^[^.:]+$|^\\[f[cd]" $host) (regexMatch "^(10|127|192[.]168|172[.](1[6-9]|2[0-9]|3[01]))[.]" $host) -}}true{{- end -}}
+{{- end -}}
+
+{{/* What the policies do not let out although the values name it, as a list. */}}
+{{- define "darkroom.egressNotes" -}}
+{{- $notes := list -}}
+{{- $egress := .Values.networkPolicy.egress -}}
+{{- $urls := list (list "store" "store.endpoint" (default "https://s3.amazonaws.com" .Values.store.endpoint)) -}}
+{{- with include "darkroom.collector" . -}}
+{{- $urls = append $urls (list "otlp" "config.OTEL_EXPORTER_OTLP_ENDPOINT" .) -}}
+{{- end -}}
+{{- range $urls -}}
+{{- $value := index . 1 -}}
+{{- $url := index . 2 -}}
+{{- if not (or (get $egress (first .)) $egress.extra) -}}
+{{- $empty := printf "networkPolicy.egress.%s is empty, but" (first .) -}}
+{{- if hasPrefix "http://" $url -}}
+{{- $notes = append $notes (printf "%s %s is plain HTTP: pods cannot reach it. Name its peers." $empty $value) -}}
+{{- else if include "darkroom.isPrivateUrl" $url -}}
+{{- $notes = append $notes (printf "%s %s is at a private address: pods cannot reach it. Name its peers." $empty $value) -}}
+{{- else if not $egress.internet -}}
+{{- $notes = append $notes (printf "%s networkPolicy.egress.internet is false: pods cannot reach %s. Name its peers, such as the addresses of a VPC endpoint." $empty (ternary "AWS S3" $value (contains "amazonaws.com" $url))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $hasRole := hasKey .Values.serviceAccount.annotations "eks.amazonaws.com/role-arn" -}}
+{{- if not (or .Values.secrets.s3AccessKeyId.key $hasRole $egress.extra) -}}
+{{- $notes = append $notes "the store's credentials come from the machine (secrets.s3AccessKeyId.key is empty): EKS Pod Identity and instance roles need a rule in networkPolicy.egress.extra for 169.254.170.23 or 169.254.169.254, port 80." -}}
+{{- end -}}
+{{- toJson $notes -}}
 {{- end -}}

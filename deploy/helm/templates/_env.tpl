@@ -108,6 +108,8 @@
 {{- end -}}
 {{- include "darkroom.plainVariables" $variables -}}
 {{- include "darkroom.secretVariable" (dict "root" . "name" "ADMIN_TOKEN" "ref" .Values.secrets.adminToken) -}}
+{{- /* For `admin models verify`, which operators run in an api's pod. */ -}}
+{{- include "darkroom.secretVariable" (dict "root" . "name" "DATABASE_DIRECT_URL" "ref" .Values.secrets.directDatabaseUrl) -}}
 {{- include "darkroom.serviceVariables" . -}}
 {{- end -}}
 

@@ -3,10 +3,18 @@ How long Kubernetes waits for a process between the end of a pod's life and SIGK
 itself is configured with (docs/operations/scale.md, "Stopping a worker").
 */}}
 
+{{/* A setting in `config`; where that is removed with null, the program's default. Takes `root` and `name`. */}}
+{{- define "darkroom.seconds" -}}
+{{- $defaults := .root.Files.Get "files/defaults.json" | fromJson -}}
+{{- $own := get .root.Values.config .name -}}
+{{- int64 (ternary $own (get $defaults .name) (hasKey .root.Values.config .name)) -}}
+{{- end -}}
+
 {{/* preStop, then DRAIN_SECONDS of serving, then SHUTDOWN_GRACE_SECONDS for open requests. */}}
 {{- define "darkroom.apiGraceSeconds" -}}
-{{- $config := .Values.config -}}
-{{- add .Values.api.preStopSeconds $config.DRAIN_SECONDS $config.SHUTDOWN_GRACE_SECONDS .Values.terminationMarginSeconds -}}
+{{- $drain := include "darkroom.seconds" (dict "root" . "name" "DRAIN_SECONDS") -}}
+{{- $shutdown := include "darkroom.seconds" (dict "root" . "name" "SHUTDOWN_GRACE_SECONDS") -}}
+{{- add .Values.api.preStopSeconds $drain $shutdown .Values.terminationMarginSeconds -}}
 {{- end -}}
 
 {{/*
@@ -14,18 +22,19 @@ Only the queue `waiting` has submits that are waited for; work of other queues i
 SHUTDOWN_GRACE_SECONDS. Takes `root` and `queues`.
 */}}
 {{- define "darkroom.workerGraceSeconds" -}}
-{{- $config := .root.Values.config -}}
-{{- $work := int64 $config.SHUTDOWN_GRACE_SECONDS -}}
+{{- $work := include "darkroom.seconds" (dict "root" .root "name" "SHUTDOWN_GRACE_SECONDS") | int64 -}}
 {{- if has "waiting" .queues -}}
-{{- $work = max $work (int64 $config.UPSTREAM_GRACE_SECONDS) -}}
+{{- $work = max $work (include "darkroom.seconds" (dict "root" .root "name" "UPSTREAM_GRACE_SECONDS") | int64) -}}
 {{- end -}}
 {{- add $work .root.Values.terminationMarginSeconds -}}
 {{- end -}}
 
 {{/*
 Failures of the liveness probe, ten seconds apart, before a container is killed: after HANG_SECONDS the process ends
-itself and logs where it hung, which a kill would lose.
+itself and logs where it hung, which a kill would lose. Nothing if it may hang without limit.
 */}}
 {{- define "darkroom.livenessFailures" -}}
-{{- add 3 (div (add 9 (int64 .Values.config.HANG_SECONDS)) 10) -}}
+{{- with include "darkroom.seconds" (dict "root" . "name" "HANG_SECONDS") | int64 -}}
+{{- add 3 (div (add 9 .) 10) -}}
+{{- end -}}
 {{- end -}}

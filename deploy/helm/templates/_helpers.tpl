@@ -90,7 +90,7 @@ darkroom/release: {{ . | quote }}
 
 {{/* The port of a URL or of host:port. */}}
 {{- define "darkroom.portOf" -}}
-{{- $port := regexFind ":\\d+/?$" . | trimPrefix ":" | trimSuffix "/" -}}
+{{- $port := regexReplaceAll "^[a-z]+://" . "" | regexFind "^[^/?#]*" | regexFind ":\\d+$" | trimPrefix ":" -}}
 {{- default (ternary "80" "443" (hasPrefix "http://" .)) $port -}}
 {{- end -}}
 

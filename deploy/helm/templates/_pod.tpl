@@ -108,9 +108,11 @@ readinessProbe:
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 2
+{{- with include "darkroom.livenessFailures" .root }}
 livenessProbe:
-  httpGet: { path: /healthz, port: {{ .port }}, scheme: {{ .scheme }} }
+  httpGet: { path: /healthz, port: {{ $.port }}, scheme: {{ $.scheme }} }
   periodSeconds: 10
   timeoutSeconds: 5
-  failureThreshold: {{ include "darkroom.livenessFailures" .root }}
+  failureThreshold: {{ . }}
+{{- end }}
 {{- end -}}

@@ -6,7 +6,7 @@ its configuration.
 {{- define "darkroom.problems" -}}
 {{- $values := .Values -}}
 {{- $problems := list -}}
-{{- range list (list "publicUrl" $values.publicUrl "the https URL at which clients reach the API") (list "temporal.address" $values.temporal.address "Temporal's frontend, host:port") (list "store.url" $values.store.url "s3://bucket/prefix") -}}
+{{- range list (list "image.repository" $values.image.repository "where your image is, registry.example.com/darkroom; only the chart of a release knows its own") (list "publicUrl" $values.publicUrl "the https URL at which clients reach the API") (list "temporal.address" $values.temporal.address "Temporal's frontend, host:port") (list "store.url" $values.store.url "s3://bucket/prefix") -}}
 {{- if not (index . 1) -}}
 {{- $problems = append $problems (printf "%s is required: %s" (index . 0) (index . 2)) -}}
 {{- end -}}
@@ -77,16 +77,34 @@ its configuration.
 {{- $problems = append $problems (printf "extraEnv: %s is a setting of Darkroom: use the value for it, config, secrets or upstreams" .name) -}}
 {{- end -}}
 {{- end -}}
-{{- $problems = concat $problems (include "darkroom.workerProblems" . | fromJsonArray) (include "darkroom.releaseProblems" . | fromJsonArray) (include "darkroom.egressProblems" . | fromJsonArray) -}}
+{{- $problems = concat $problems (include "darkroom.poolerProblems" . | fromJsonArray) (include "darkroom.secretProblems" . | fromJsonArray) (include "darkroom.workerProblems" . | fromJsonArray) (include "darkroom.releaseProblems" . | fromJsonArray) (include "darkroom.egressProblems" . | fromJsonArray) -}}
+{{- toJson $problems -}}
+{{- end -}}
+
+{{/* Each of the two settings of a pooler is wrong without the other. */}}
+{{- define "darkroom.poolerProblems" -}}
+{{- $problems := list -}}
+{{- $isPooled := eq (default "" .Values.config.DATABASE_POOLER) "transaction" -}}
+{{- $direct := .Values.secrets.directDatabaseUrl.key -}}
+{{- if and $isPooled .Values.migrate.enabled (not $direct) -}}
+{{- $problems = append $problems "secrets.directDatabaseUrl.key is required with config.DATABASE_POOLER: migrations need a session of PostgreSQL itself" -}}
+{{- end -}}
+{{- if and $direct (not $isPooled) -}}
+{{- $problems = append $problems "config.DATABASE_POOLER has to be transaction with secrets.directDatabaseUrl.key: apis and workers would set what a pooler does not keep" -}}
+{{- end -}}
 {{- toJson $problems -}}
 {{- end -}}
 
 {{- define "darkroom.workerProblems" -}}
 {{- $problems := list -}}
 {{- $served := list -}}
+{{- $working := list -}}
 {{- $names := list -}}
 {{- range (include "darkroom.workers" . | fromJson).workers -}}
 {{- $served = concat $served .queues -}}
+{{- if or .autoscaling.enabled (gt (int64 .replicas) 0) -}}
+{{- $working = concat $working .queues -}}
+{{- end -}}
 {{- if has .name $names -}}
 {{- $problems = append $problems (printf "workers: two entries have the name %s" .name) -}}
 {{- end -}}
@@ -98,6 +116,8 @@ its configuration.
 {{- range list "media" "generation" "waiting" "archiving" "callbacks" "maintenance" -}}
 {{- if not (has . $served) -}}
 {{- $problems = append $problems (printf "workers: no entry serves the queue %s, and its work would wait for ever" .) -}}
+{{- else if not (has . $working) -}}
+{{- $problems = append $problems (printf "workers: every entry that serves the queue %s has 0 replicas, and its work would wait for ever; to stop workers for a while, use kubectl scale" .) -}}
 {{- end -}}
 {{- end -}}
 {{- $api := .Values.api.autoscaling -}}
