@@ -155,6 +155,11 @@ async function release(args) {
   return runCompiled('tools/release/run.ts', args);
 }
 
+/** The base images of the container files, and their digests. */
+async function images(args) {
+  return runCompiled('tools/images/run.ts', args);
+}
+
 /** Shows the output of every embedded model. */
 async function gallery(args) {
   return runCompiled('tools/gallery/run.ts', args);
@@ -178,6 +183,7 @@ const COMMANDS = {
   cli,
   bench,
   release,
+  images,
   gallery,
   screenshots,
   chaos,

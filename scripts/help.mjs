@@ -1,8 +1,7 @@
 /**
- * Answers `npm start`, `npm run admin`, `npm test`, `npm run bench` and `npm run release` with `-- --help` (or `-h`) from texts beside this
- * file, so that a user who looks around first does not have to wait for an installation and a build. The first two
- * programs print the same texts themselves (test/commands/help.test.ts compares), in containers too, where these
- * scripts do not exist.
+ * Answers the npm scripts below with `-- --help` (or `-h`) from texts beside this file, so that a user who looks around
+ * first does not have to wait for an installation and a build. The programs of the first two print the same texts
+ * themselves (test/commands/help.test.ts compares), in containers too, where these scripts do not exist.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,23 +12,30 @@ const TEXTS = {
   start: 'help/start.txt',
   admin: 'help/admin.txt',
   test: 'help/test.txt',
+  'test:wide': 'help/test-wide.txt',
+  'test:containers': 'help/test-containers.txt',
+  check: 'help/check.txt',
+  images: 'help/images.txt',
   bench: 'help/bench.txt',
   release: 'help/release.txt',
 };
+
+/** Commands that have no help but that text, whatever else is requested with it. */
+const WITH_ONE_TEXT = new Set(['test', 'test:wide', 'test:containers', 'check', 'images']);
 
 /** The options of the commands above that take a value. */
 const WITH_VALUE = new Set(['--data-dir', '--tag', '--output', '--helm', '--python']);
 
 /**
- * @param name of the npm script. @param args what follows it.
+ * @param name of the npm script: of `test:wide` it is `test`, followed by `--wide`. @param args what follows it.
  * @returns the text, or undefined if the command itself has to respond: no help is requested, or that of a
  * subcommand.
  */
 export function findHelp(name, args) {
   if (!Object.hasOwn(TEXTS, name)) return undefined;
   const isRequested = args.includes('--help') || args.includes('-h');
-  if (!isRequested || (name !== 'test' && named(args).length > 0)) return undefined;
-  return textOf(name);
+  if (!isRequested || (!WITH_ONE_TEXT.has(name) && named(args).length > 0)) return undefined;
+  return textOf(name === 'test' && args.includes('--wide') ? 'test:wide' : name);
 }
 
 /**

@@ -173,7 +173,7 @@ export const VARIABLES = {
     fallback: '7',
     minimum: 1,
     maximum: 3650,
-    help: 'How long temporary outputs are retained (spec §2.6).',
+    help: 'How long temporary outputs are retained (spec §2.6). A value above TASK_RETENTION_DAYS retains tasks for as long.',
   },
   STORAGE_USD_PER_GB_MONTH: {
     kind: 'text',
@@ -185,14 +185,14 @@ export const VARIABLES = {
     fallback: '30',
     minimum: 0,
     maximum: 3650,
-    help: 'How long after its end the input of a task is retained; 0: without limit.',
+    help: 'How long after its end the input of a task is retained; 0: without limit. A task is not pruned before its input is erased, so a value above TASK_RETENTION_DAYS retains tasks for as long; 0 does not.',
   },
   TASK_RETENTION_DAYS: {
     kind: 'integer',
     fallback: '0',
     minimum: 0,
     maximum: 36500,
-    help: 'How long after its end a task stays in the database; then it is exported to the object store and pruned. At least 30; 0: without limit.',
+    help: 'How long after its end a task stays in the database; then it is exported to the object store and pruned. At least 30; 0: without limit. It stays for longer while one of its outputs is stored (a persistent one: until it is deleted) or its input is retained (INPUT_RETENTION_DAYS).',
   },
   TEXT_CALL_RETENTION_DAYS: {
     kind: 'integer',

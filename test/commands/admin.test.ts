@@ -15,6 +15,7 @@ import { readTask } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
+import { pruneNow } from '../tasks/old-tasks.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
@@ -237,7 +238,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.match(
       stdout,
       new RegExp(
-        `^account +${account}\nname +studio\norganisation +${account}\nwallet +${account}\nstatus +active\nsuspensionReason +-\navailable +1\n`,
+        `^account +${account}\nname +studio\norganisation +${account}\nstatus +active\nsuspensionReason +-\nwallet +${account}\navailable +1\n`,
       ),
     );
     assert.match(stderr, /^using the database postgres:\/\/127\.0\.0\.1:\d+\/test_\w+ \(DATABASE_URL\)\n$/);
@@ -625,6 +626,24 @@ describe('admin tasks and outputs', () => {
     await assertRejected(/"nonsense" is not the id of a task/, 'tasks', 'show', 'nonsense');
     await assertRejected(/there is no such task/, 'tasks', 'show', newTaskId());
     await assertRejected(/there is no such task/, 'tasks', 'cancel', newTaskId());
+  });
+
+  it('shows where the archive of a pruned task is, and cancels none', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    await pruneNow(room, taskId);
+
+    const { created, completed, pruned, archive, ...shown } = await ask('tasks', 'show', taskId);
+
+    assert.deepEqual(shown, { task: taskId, account: caller.accountId, status: 'pruned' });
+    assert.match(String(archive), new RegExp(`^archive/tasks/${caller.accountId}/.*${taskId}.*\\.ndjson\\.gz$`));
+    const times = [created, completed, pruned].map((time) => Date.parse(String(time)));
+    assert.deepEqual(
+      times,
+      times.toSorted((a, b) => a - b),
+    );
+    assert.ok(times.every((time) => time > 0));
+    await assertRejected(/the task was created at .* and was removed at/, 'tasks', 'cancel', taskId);
   });
 
   it('takes an output down, once', async () => {

@@ -1,11 +1,11 @@
 /**
- * `npm start -- --help` and `npm run admin -- --help` on a fresh clone: nothing is installed or built yet, and
- * nothing is afterwards. They print the same as the program itself.
+ * `--help` of the npm scripts on a fresh clone: nothing is installed or built yet, and nothing is afterwards. `npm
+ * start` and `npm run admin` print the same as the program itself.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -29,8 +29,8 @@ async function newClone(): Promise<string> {
   return clone;
 }
 
-/** What the scripts of a clone print. */
-async function printedByClone(clone: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+/** What the scripts of a clone, or of this repository, print. */
+async function printedBy(clone: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
   return run(process.execPath, [path.join(clone, 'scripts/bootstrap.mjs'), ...args], { cwd: clone });
 }
 
@@ -53,7 +53,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
     it(`answers ${args.join(' ')} with what the program prints, and installs and builds nothing`, async () => {
       const clone = await newClone();
 
-      const { stdout, stderr } = await printedByClone(clone, args);
+      const { stdout, stderr } = await printedBy(clone, args);
 
       assert.equal(stdout, await printedByProgram(args));
       assert.equal(stderr, '');
@@ -65,16 +65,67 @@ describe('help before anything is installed', { concurrency: true }, () => {
     it(`answers test ${option}, and installs and builds nothing`, async () => {
       const clone = await newClone();
 
-      const { stdout } = await printedByClone(clone, ['test', option]);
+      const { stdout } = await printedBy(clone, ['test', option]);
 
       assert.match(stdout, /^Usage: npm test/);
       assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
     });
   }
 
+  for (const [usage, ...args] of [
+    ['npm run test:wide', 'test', '--wide', '--help'],
+    ['npm run test:wide', 'test', '--wide', 'browser', '-h'],
+    ['npm test', 'test', '--unit', '--help'],
+    ['npm run test:containers', 'test:containers', '--help'],
+    ['npm run test:containers', 'test:containers', 'upgrade', '-h'],
+    ['npm run check', 'check', '--help'],
+    ['npm run images', 'images', '--help'],
+    ['npm run images', 'images', 'check', '--help'],
+  ] as const) {
+    it(`answers ${args.join(' ')} with the help of ${usage}, and installs and builds nothing`, async () => {
+      const clone = await newClone();
+
+      const { stdout, stderr } = await printedBy(clone, args);
+
+      assert.match(stdout, new RegExp(`^Usage: ${usage}(?: \\[?-- .*)?\n`));
+      assert.equal(stderr, '');
+      assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
+    });
+  }
+
+  it('names in the help of test:wide every group and every file of test/wide', async () => {
+    const { stdout } = await printedBy(await newClone(), ['test', '--wide', '--help']);
+    const [, groups = '', files = ''] = stdout.split(/^(?:Groups|Files of test\/wide|Options):$/m);
+    const rejected = await printedBy(packageFile('.'), ['test', '--wide', 'no-such']).catch(
+      (error: { stderr: string }) => error,
+    );
+    const [, accepted = ''] = /accepts the groups ([a-z, ]+), and files/.exec(rejected.stderr) ?? [];
+    const existing = (await readdir(packageFile('test/wide'))).filter((name) => name.endsWith('.test.ts'));
+
+    assert.deepEqual(
+      [...groups.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name).toSorted(),
+      accepted.split(', ').toSorted(),
+    );
+    assert.deepEqual(
+      (files.match(/[\w-]+/g) ?? []).toSorted(),
+      existing.map((name) => name.replace('.test.ts', '')).toSorted(),
+    );
+  });
+
+  it('runs every command whose help it shows', async () => {
+    const { scripts } = JSON.parse(await readFile(packageFile('package.json'), 'utf8')) as {
+      scripts: Readonly<Record<string, string>>;
+    };
+    for (const name of ['test:wide', 'test:containers', 'check', 'images']) {
+      const [, args = ''] = /^exec node scripts\/bootstrap\.mjs (.+)$/.exec(scripts[name] ?? '') ?? [];
+      const { stdout } = await printedBy(await newClone(), [...args.split(' '), '--help']);
+      assert.ok(stdout.startsWith(`Usage: npm run ${name}`), stdout);
+    }
+  });
+
   it('answers bench --help with the name of every bench, and installs and builds nothing', async () => {
     const clone = await newClone();
-    const { stdout } = await printedByClone(clone, ['bench', '--help']);
+    const { stdout } = await printedBy(clone, ['bench', '--help']);
 
     assert.match(stdout, /^Usage: npm run bench/);
     const directories = await readdir(packageFile('bench'));
@@ -101,7 +152,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
       const clone = await newClone();
       const stderrOf = (error: { code: number; stderr: string }) => ({ code: error.code, said: error.stderr.trim() });
 
-      const ofClone = await printedByClone(clone, args).catch(stderrOf);
+      const ofClone = await printedBy(clone, args).catch(stderrOf);
 
       assert.deepEqual(ofClone, await printedByProgram(args).catch(stderrOf));
       assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
@@ -110,9 +161,9 @@ describe('help before anything is installed', { concurrency: true }, () => {
 
   it('answers admin alone with its help, and fails because the group is missing', async () => {
     const clone = await newClone();
-    const { stdout } = await printedByClone(clone, ['admin', '--help']);
+    const { stdout } = await printedBy(clone, ['admin', '--help']);
 
-    await assert.rejects(printedByClone(clone, ['admin']), {
+    await assert.rejects(printedBy(clone, ['admin']), {
       code: 1,
       stderr: `${stdout}\nname a group of commands\n`,
     });
@@ -128,7 +179,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
 
   it('leaves the help of a subcommand to the program', async () => {
     for (const option of ['--help', '-h']) {
-      await assert.rejects(printedByClone(await newClone(), ['admin', 'accounts', option]), /package-lock\.json/);
+      await assert.rejects(printedBy(await newClone(), ['admin', 'accounts', option]), /package-lock\.json/);
     }
   });
 });

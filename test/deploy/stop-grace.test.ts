@@ -1,17 +1,28 @@
 /**
- * The grace time for stopping a worker is longer than the worker waits for upstreams: in the files and in the
- * documents.
+ * The grace time for stopping a worker is longer than the worker waits for upstreams, and that of an api longer than it
+ * drains: in the files and in the documents.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
+import { parse } from 'yaml';
 import { packageFile } from '../../src/config/package-root.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { COMPOSE_FILE } from './compose-file.ts';
 
-/** The worker itself may need five of them to end what is cut off. */
+interface ComposeFile {
+  readonly services: Readonly<Record<string, { readonly stop_grace_period?: string }>>;
+}
+
+/** The process itself may need five of them to end what is cut off. */
 const MARGIN_SECONDS = 8;
-const ENOUGH_SECONDS = Number(VARIABLES['UPSTREAM_GRACE_SECONDS']?.fallback) + MARGIN_SECONDS;
+const ENOUGH_SECONDS = fallbackOf('UPSTREAM_GRACE_SECONDS') + MARGIN_SECONDS;
+/** The longest that the documents recommend behind a load balancer. */
+const DRAIN_SECONDS = 10;
+
+function fallbackOf(variable: 'UPSTREAM_GRACE_SECONDS' | 'SHUTDOWN_GRACE_SECONDS'): number {
+  return Number(VARIABLES[variable].fallback);
+}
 
 /** @param duration in Compose's format: `15m10s`. */
 function secondsOf(duration: string): number {
@@ -19,11 +30,25 @@ function secondsOf(duration: string): number {
   return Number(minutes) * 60 + Number(seconds);
 }
 
+function gracePeriodOf(service: string): string {
+  const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
+  return compose.services[service]?.stop_grace_period ?? '';
+}
+
 it('docker-compose.yml gives the worker its grace period', () => {
-  const [, service = ''] = /^ {2}worker:\n((?: {4}.*\n|\n)+)/m.exec(readFileSync(COMPOSE_FILE, 'utf8')) ?? [];
-  const [, period = ''] = /^ {4}stop_grace_period: (\S+)$/m.exec(service) ?? [];
+  const period = gracePeriodOf('worker');
 
   assert.ok(secondsOf(period) >= ENOUGH_SECONDS, `${period} is too short`);
+});
+
+it('docker-compose.yml lets an api drain for as long as the documents recommend', () => {
+  const install = readFileSync(packageFile('docs/operations/install.md'), 'utf8');
+  assert.ok(install.includes(`\`DRAIN_SECONDS\` (5 to ${DRAIN_SECONDS} behind a balancer`));
+
+  const period = gracePeriodOf('api');
+
+  const needed = DRAIN_SECONDS + fallbackOf('SHUTDOWN_GRACE_SECONDS') + MARGIN_SECONDS;
+  assert.ok(secondsOf(period) >= needed, `${period} is too short`);
 });
 
 it('the guide for operators names sufficient grace periods', () => {

@@ -90,6 +90,23 @@ describe('the files for Prometheus and Grafana', () => {
     }
   });
 
+  it('alert only with what the runbook has an answer to', async () => {
+    const runbook = await readFile(packageFile('docs/operations/runbook.md'), 'utf8');
+    const sections = runbook.split(/^## /m).slice(1);
+    const all = await rules();
+    assert.ok(all.length > 20);
+
+    const missing = all.filter(({ alert }) => !sections.some((section) => section.includes(`\`${alert}\``)));
+    assert.deepEqual(
+      missing.map(({ alert }) => alert),
+      [],
+    );
+    // One that no longer exists would send a reader into the void.
+    const named = new Set([...runbook.matchAll(/`(Darkroom[A-Z]\w+)`/g)].map(([, name = '']) => name));
+    const unknown = [...named].filter((name) => !all.some(({ alert }) => alert === name));
+    assert.deepEqual(unknown, []);
+  });
+
   it('scrape the jobs that the alerts use, by the rule file beside them', async () => {
     const config = await yaml<{ rule_files: string[]; scrape_configs: { job_name: string }[] }>(
       'docker/prometheus/prometheus.yml',

@@ -1,6 +1,6 @@
 /**
- * Run: `npm run ts -- tools/images/run.ts check [--release]` or `… fill --registry <address>`. A release fills, and
- * checks with `--release`: docs/decisions/0031.
+ * Run: `npm run images -- check [--release]` or `… fill --registry <address>`. A release fills, and checks with
+ * `--release`: docs/decisions/0031. Its help is scripts/help/images.txt.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -35,14 +35,29 @@ async function fill(registry: string): Promise<number> {
   return check(true);
 }
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: { release: { type: 'boolean', default: false }, registry: { type: 'string' } },
-});
+const USAGE = 'Usage: npm run images -- check [--release] | fill --registry <address>';
+
+async function run(): Promise<number> {
+  const { positionals, values } = readArguments();
+  const [command = '', ...others] = positionals;
+  if (others.length === 0 && command === 'check') return check(values.release);
+  if (others.length === 0 && command === 'fill' && values.registry !== undefined) return fill(values.registry);
+  throw new RegistryError(USAGE);
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { release: { type: 'boolean', default: false }, registry: { type: 'string' } },
+    });
+  } catch (error) {
+    throw new RegistryError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`, { cause: error });
+  }
+}
+
 try {
-  if (positionals[0] === 'check') process.exitCode = await check(values.release);
-  else if (positionals[0] === 'fill' && values.registry !== undefined) process.exitCode = await fill(values.registry);
-  else throw new RegistryError('Usage: check [--release] | fill --registry <address>');
+  process.exitCode = await run();
 } catch (error) {
   if (!(error instanceof RegistryError)) throw error;
   process.stderr.write(`${error.message}\n`);

@@ -54,7 +54,7 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
     );
   group
     .command('list')
-    .description('list the accounts')
+    .description('list the accounts; available and held are those of the wallet, once for each account that shares it')
     .action(onInstallation(async ({ database }) => (await listAccounts(database)).map(presentAccount)));
   group
     .command('show')

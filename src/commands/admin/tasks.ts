@@ -5,7 +5,8 @@ import { formatUsd } from '../../domain/money.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { cancelTask } from '../../tasks/lifecycle/cancel.ts';
-import { readTask } from '../../tasks/record/read.ts';
+import { readArchive } from '../../tasks/record/missing-task.ts';
+import { TaskPrunedError, readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import { readTimeline } from '../../tasks/record/timeline.ts';
 import { AdminError } from './admin-error.ts';
@@ -15,9 +16,19 @@ import type { OnInstallation } from './installation.ts';
 export function taskCommands(group: Group, onInstallation: OnInstallation): void {
   group
     .command('show')
-    .description('show a task with its timeline')
+    .description('show a task with its timeline, or where the archive of a pruned one is')
     .argument('<task>')
-    .action(onInstallation(({ database }, task) => showTask(database, readTaskId(task))));
+    .action(
+      onInstallation(async ({ database }, task) => {
+        const taskId = readTaskId(task);
+        try {
+          return await showTask(database, taskId);
+        } catch (error) {
+          if (error instanceof TaskPrunedError) return showPrunedTask(database, taskId, error);
+          throw error;
+        }
+      }),
+    );
   group
     .command('cancel')
     .description('end a task that is queued or handling; its hold is released but for what the provider bills')
@@ -64,6 +75,24 @@ async function showTask(database: Queryable, taskId: TaskId): Promise<Record<str
       storage: goneReason ?? storageTier,
     })),
     events: events.map(({ seq, at, type, detail }) => ({ seq, at: timeOf(at), type, detail: detail ?? {} })),
+  };
+}
+
+/** The record itself is a line of an object in the store. */
+async function showPrunedTask(
+  database: Queryable,
+  taskId: TaskId,
+  { dates }: TaskPrunedError,
+): Promise<Record<string, unknown>> {
+  const { accountId, objectKey } = await readArchive(database, taskId);
+  return {
+    task: taskId,
+    account: accountId,
+    status: 'pruned',
+    created: dates.createdAt.toISOString(),
+    completed: dates.completedAt.toISOString(),
+    pruned: dates.prunedAt.toISOString(),
+    archive: objectKey,
   };
 }
 

@@ -48,6 +48,25 @@ const selectPruned: Statement = {
            FROM pruned_tasks WHERE task_id = $1 AND ($2::text IS NULL OR account_id = $2)`,
 };
 
+const selectArchive: Statement = {
+  name: 'select_archive_of_pruned_task',
+  text: `SELECT p.account_id AS "accountId", a.object_key AS "objectKey"
+           FROM pruned_tasks p JOIN task_archives a ON a.id = p.archive_id WHERE p.task_id = $1`,
+};
+
+/** Where operators find what a pruned task was: the object has a line for it. */
+export interface ArchiveOfTask {
+  readonly accountId: string;
+  readonly objectKey: string;
+}
+
+/** @throws {TaskNotFoundError} the task was not pruned. */
+export async function readArchive(database: Queryable, taskId: TaskId): Promise<ArchiveOfTask> {
+  const [archive] = await database.query<ArchiveOfTask>(selectArchive, [taskId]);
+  if (archive === undefined) throw new TaskNotFoundError();
+  return archive;
+}
+
 /**
  * The error for a task whose row is missing.
  *
