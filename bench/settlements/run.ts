@@ -77,7 +77,7 @@ async function measure(near: Database, far: Database): Promise<void> {
       print(`round ${round}, ${side}: ${Math.round(rate)} settlements/s`);
     }
   }
-  const [together, alone] = SIDES.map((side) => median(rates[side])) as [number, number];
+  const [together, alone] = [median(rates.together), median(rates['one by one'])];
   print(
     `\nsettlements/s of one account, ${options.roundTrip} ms from PostgreSQL: together ${Math.round(together)}, one by one ${Math.round(alone)}, ${(together / alone).toFixed(1)} times`,
   );
