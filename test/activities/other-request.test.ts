@@ -12,6 +12,7 @@ import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { requestHashOf } from '../../src/tasks/record/request-hash.ts';
 import { readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { SettleInput, SettleResult } from '../../workflows/contracts.ts';
 import { ONE_OUTPUT } from '../workflows/workflow-lab.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
@@ -46,10 +47,9 @@ describe('a settlement', () => {
 
   function contextOf(database: Database): ActivityContext {
     return {
-      config: { outputRetentionDays: 7 },
       database,
+      settler: createSettler({ database, accountDatabase: () => database, retentionDays: 7 }),
       definitions: createPinnedDefinitions(room.database),
-      metrics: { tasks: { settled: () => undefined } },
       logger: silentLogger(),
     } as unknown as ActivityContext;
   }

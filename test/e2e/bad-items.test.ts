@@ -13,6 +13,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox/outbox.ts';
+import { markStore } from '../../src/objects/stores/store-owner.ts';
 import type { MeterResult, ReconcileResult, SweepResult } from '../../workflows/contracts.ts';
 import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
@@ -57,6 +58,7 @@ describe('a pass', () => {
   before(async () => {
     app = await serveWithClock();
     ({ served } = app);
+    await markStore(served.store, served.http.installationId);
     const { store } = served;
     maintenance = await startMaintenanceWorker(served, {
       store: new Proxy(store, {

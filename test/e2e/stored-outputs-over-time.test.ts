@@ -18,6 +18,7 @@ import type { Launcher } from '../../src/processes/launcher.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
+import { markStore } from '../../src/objects/stores/store-owner.ts';
 import type { ExpireResult, MeterResult, SweepInput, SweepResult } from '../../workflows/contracts.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { listStored, serveWithClock, storeOutput } from '../http/stored-outputs.ts';
@@ -41,6 +42,7 @@ describe('a stored output', () => {
   before(async () => {
     app = await serveWithClock();
     ({ served } = app);
+    await markStore(served.store, served.http.installationId);
     maintenance = await startMaintenanceWorker(served);
     const { database, definitions } = served.http;
     launcher = startLauncher({
@@ -241,12 +243,12 @@ describe('a stored output', () => {
     await served.store.put(left, randomBytes(10), { mimeType: 'image/png' });
     const aDayAgo = new Date(Date.now() - DAY_MS - MINUTE_MS);
     await utimes(path.join(root, left), aDayAgo, aDayAgo);
-    await served.store.put('installation', Buffer.from('inst_another'), { mimeType: 'text/plain' });
+    await markStore(served.store, 'inst_another');
 
     assert.deepEqual(await sweep('unnamed'), { deleted: 0 });
 
     assert.equal(await isStored(left), true);
-    await served.store.delete('installation');
+    await markStore(served.store, served.http.installationId);
     assert.deepEqual(await sweep('unnamed'), { deleted: 1 });
   });
 
