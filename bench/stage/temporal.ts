@@ -2,10 +2,8 @@
  * The Temporal server of a stage, in which a backlog is discarded by replacing it: the development server on a file, or
  * the server of docker-compose.yml on PostgreSQL, beside our own database, as an operator runs it.
  */
-import { execFile } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { NativeConnection } from '@temporalio/worker';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -19,7 +17,7 @@ import { prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { composeEnvironment, composeImage } from '../../test/deploy/compose-file.ts';
 import { findTemporalPorts } from '../../test/deploy/temporal-ports.ts';
-import { obtainTemporalPrograms } from '../../test/deploy/temporal-programs.ts';
+import { obtainTemporalPrograms, setUpTemporalSchema } from '../../test/deploy/temporal-programs.ts';
 import { surroundings } from './node-launch.ts';
 
 /** Where Temporal keeps its histories. */
@@ -70,16 +68,22 @@ export async function onPostgresql(cluster: Cluster, database: Database): Promis
   const programs = await obtainTemporalPrograms(version);
   const ports = await findTemporalPorts();
   const address = `127.0.0.1:${ports.frontend}`;
-  const login = { host: '127.0.0.1', port: String(cluster.port), user: 'darkroom', password: cluster.password };
-  await setUpSchema(programs, login);
+  const [host, port, user] = ['127.0.0.1', String(cluster.port), 'darkroom'];
+  await setUpTemporalSchema(programs, {
+    SQL_PLUGIN: 'postgres12',
+    SQL_HOST: host,
+    SQL_PORT: port,
+    SQL_USER: user,
+    SQL_PASSWORD: cluster.password,
+  });
   // Copied for each server: making the tables takes seconds.
-  await moveDatabases(database, '', '_empty');
+  await keepAsEmpty(database);
   const environment = {
     ...surroundings(),
-    ...composeEnvironment(['services', 'temporal', 'environment'], { TEMPORAL_DB_PASSWORD: login.password }),
-    POSTGRES_SEEDS: login.host,
-    DB_PORT: login.port,
-    POSTGRES_USER: login.user,
+    ...composeEnvironment(['services', 'temporal', 'environment'], { TEMPORAL_DB_PASSWORD: cluster.password }),
+    POSTGRES_SEEDS: host,
+    DB_PORT: port,
+    POSTGRES_USER: user,
     BIND_ON_IP: '127.0.0.1',
     DYNAMIC_CONFIG_FILE_PATH: packageFile('docker/temporal/dynamic-config.yaml'),
     LOG_LEVEL: 'warn',
@@ -103,35 +107,11 @@ export async function onPostgresql(cluster: Cluster, database: Database): Promis
   };
 }
 
-interface Login {
-  readonly host: string;
-  readonly port: string;
-  readonly user: string;
-  readonly password: string;
-}
-
-async function setUpSchema(programs: string, { host, port, user, password }: Login): Promise<void> {
-  const { PATH = '' } = surroundings();
-  await promisify(execFile)('sh', [packageFile('docker/temporal/setup-schema.sh')], {
-    env: {
-      PATH: `${programs}${path.delimiter}${PATH}`,
-      SQL_PLUGIN: 'postgres12',
-      SQL_HOST: host,
-      SQL_PORT: port,
-      SQL_USER: user,
-      SQL_PASSWORD: password,
-    },
-  });
-}
-
 const DATABASES = ['temporal', 'temporal_visibility'];
 
-async function moveDatabases(database: Database, from: string, to: string): Promise<void> {
+async function keepAsEmpty(database: Database): Promise<void> {
   for (const name of DATABASES) {
-    await database.query({
-      name: `bench_move_${name}`,
-      text: `ALTER DATABASE ${name}${from} RENAME TO ${name}${to}`,
-    });
+    await database.query({ name: `bench_keep_${name}`, text: `ALTER DATABASE ${name} RENAME TO ${name}_empty` });
   }
 }
 

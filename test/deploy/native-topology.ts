@@ -23,6 +23,7 @@ import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../
 import { Role } from '../support/darkroom.ts';
 import { composeEnvironment } from './compose-file.ts';
 import { findTemporalPorts } from './temporal-ports.ts';
+import { setUpTemporalSchema } from './temporal-programs.ts';
 
 const run = promisify(execFile);
 const START_TIMEOUT_MS = 120_000;
@@ -73,16 +74,12 @@ async function startAll(
 
   await startPostgres(path.join(directory, 'postgres'), postgresPort, secrets, toStop);
 
-  const setUpSchema = async (): Promise<void> => {
-    await run('sh', [packageFile('docker/temporal/setup-schema.sh')], {
-      env: {
-        PATH: `${programs}${path.delimiter}${process.env['PATH']}`,
-        ...environment(['services', 'temporal-schema', 'environment']),
-        SQL_HOST: LOOPBACK,
-        SQL_PORT: String(postgresPort),
-      },
+  const setUpSchema = (): Promise<void> =>
+    setUpTemporalSchema(programs, {
+      ...environment(['services', 'temporal-schema', 'environment']),
+      SQL_HOST: LOOPBACK,
+      SQL_PORT: String(postgresPort),
     });
-  };
   await setUpSchema();
 
   const temporalAddress = `${LOOPBACK}:${temporalPorts.frontend}`;
@@ -112,6 +109,8 @@ async function startAll(
     STORE_URL: pathToFileURL(path.join(directory, 'objects')).href,
     HOST: LOOPBACK,
     PORT: String(apiPort),
+    // Each container has one of its own; here they would be the same.
+    METRICS_PORT: '',
     PUBLIC_URL: apiUrl,
   };
   const runProgram = async (...args: readonly string[]): Promise<string> => {

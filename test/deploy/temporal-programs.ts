@@ -3,6 +3,10 @@
  * cores) and stored in the user's cache directory: for running the topology without a container engine, and for
  * building the images without a registry.
  */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { packageFile } from '../../src/config/package-root.ts';
 import { obtainGoPrograms, whyNoGoPrograms } from './go-programs.ts';
 import type { GoPrograms } from './go-programs.ts';
 
@@ -27,4 +31,15 @@ export function whyNoTemporalPrograms(version: string): string | false {
 /** The directory that contains them, for a PATH. */
 export function obtainTemporalPrograms(version: string): Promise<string> {
   return obtainGoPrograms(programsOf(version));
+}
+
+/**
+ * Makes Temporal's databases and their tables, as compose does.
+ *
+ * @param programs the directory that contains the programs. @param server what the script reads: `SQL_HOST` and so on.
+ */
+export async function setUpTemporalSchema(programs: string, server: NodeJS.ProcessEnv): Promise<void> {
+  await promisify(execFile)('sh', [packageFile('docker/temporal/setup-schema.sh')], {
+    env: { PATH: `${programs}${path.delimiter}${process.env['PATH']}`, ...server },
+  });
 }

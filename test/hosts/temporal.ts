@@ -2,17 +2,14 @@
  * Temporal as an operator with several machines runs it: its four services on hosts of their own, and a PostgreSQL that
  * only they use. The settings are those of docker-compose.yml.
  */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { Connection } from '@temporalio/client';
-import { packageFile } from '../../src/config/package-root.ts';
 import { composeImage } from '../deploy/compose-file.ts';
 import { DYNAMIC_CONFIG } from '../deploy/native-topology.ts';
-import { obtainTemporalPrograms, whyNoTemporalPrograms } from '../deploy/temporal-programs.ts';
+import { obtainTemporalPrograms, setUpTemporalSchema, whyNoTemporalPrograms } from '../deploy/temporal-programs.ts';
 import { POSTGRES_PORT } from './postgres.ts';
 import { untilSuccess } from './service.ts';
 import type { Service } from './service.ts';
@@ -72,7 +69,14 @@ export async function provideTemporal(
   const address = `${frontendAddress}:${FRONTEND_PORT}`;
   return {
     address,
-    setUp: () => setUpSchema(programs, database),
+    setUp: () =>
+      setUpTemporalSchema(programs, {
+        SQL_PLUGIN: 'postgres12',
+        SQL_HOST: database.address,
+        SQL_PORT: String(POSTGRES_PORT),
+        SQL_USER: 'darkroom',
+        SQL_PASSWORD: database.password,
+      }),
     service(name, hostAddress) {
       // The hosts are named after them.
       const service = name.slice('temporal-'.length) as TemporalService;
@@ -102,19 +106,6 @@ export async function provideTemporal(
       };
     },
   };
-}
-
-async function setUpSchema(programs: string, { address, password }: TemporalDatabase): Promise<void> {
-  await promisify(execFile)('sh', [packageFile('docker/temporal/setup-schema.sh')], {
-    env: {
-      PATH: `${programs}${path.delimiter}${process.env['PATH']}`,
-      SQL_PLUGIN: 'postgres12',
-      SQL_HOST: address,
-      SQL_PORT: String(POSTGRES_PORT),
-      SQL_USER: 'darkroom',
-      SQL_PASSWORD: password,
-    },
-  });
 }
 
 async function callFrontend(address: string): Promise<void> {
