@@ -9,7 +9,7 @@ import { OutputNotFoundError, markOutputDeleted } from '../../objects/outputs/ou
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import { openStore } from '../../objects/stores/open-store.ts';
 import { UploadNotFoundError, markUploadDeleted } from '../../objects/uploads.ts';
-import { markStore, readOwner } from '../../objects/stores/store-owner.ts';
+import { describeForeignOwner, markStore, readOwner } from '../../objects/stores/store-owner.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
@@ -51,12 +51,14 @@ export function outputCommands(group: Group, onInstallation: OnInstallation): vo
     .description('mark the store of STORE_URL as the one of this installation, after its objects were moved or lost')
     .action(
       onInstallation(async ({ database, environment }) => {
-        const store = openStore(loadStoreConfig(environment));
+        const config = loadStoreConfig(environment);
+        const store = openStore(config);
         try {
           const [owner, installation] = [await readOwner(store), await readInstallationId(database)];
-          if (owner !== undefined && owner !== installation) throw foreignStore(owner, installation);
+          if (owner !== undefined && owner !== installation)
+            throw new AdminError(describeForeignOwner(owner, installation));
           if (owner === undefined) await markStore(store, installation);
-          return { installation, store: loadStoreConfig(environment).storeUrl, marked: owner === undefined };
+          return { installation, store: config.storeUrl, marked: owner === undefined };
         } finally {
           await store.close();
         }
@@ -110,15 +112,9 @@ async function verifyOutputs(
 async function requireOwnStore(database: Database, store: ObjectStore, isDeleting: boolean): Promise<void> {
   const [owner, installation] = [await readOwner(store), await readInstallationId(database)];
   if (owner === installation || (owner === undefined && !isDeleting)) return;
-  if (owner !== undefined) throw foreignStore(owner, installation);
+  if (owner !== undefined) throw new AdminError(describeForeignOwner(owner, installation));
   throw new AdminError(
     'STORE_URL names a store without the mark of an installation, so that it may be the wrong one; nothing was deleted. An api or worker that starts marks it; `outputs adopt-store` does so after a store was moved or lost',
-  );
-}
-
-function foreignStore(owner: string, installation: string): AdminError {
-  return new AdminError(
-    `STORE_URL names the store of the installation ${owner}, and the database is that of ${installation}`,
   );
 }
 

@@ -6,7 +6,7 @@
 import type { Database, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { ObjectStore } from './object-store.ts';
-import { markStore, readOwner } from './store-owner.ts';
+import { describeForeignOwner, markStore, readOwner } from './store-owner.ts';
 
 /** `STORE_URL` names a store that is not this installation's. */
 export class ForeignStoreError extends DarkroomError {
@@ -38,9 +38,7 @@ export async function claimStore(database: Database, store: Pick<ObjectStore, 'r
   // After it: a store whose mark is remembered has it.
   const owner = await readOwner(store);
   if (owner !== undefined && owner !== id) {
-    throw new ForeignStoreError(
-      `STORE_URL names the store of the installation ${owner}, and the database is that of ${id}`,
-    );
+    throw new ForeignStoreError(describeForeignOwner(owner, id));
   }
   if (isMarked && owner === undefined) {
     throw new ForeignStoreError(

@@ -24,6 +24,11 @@ export async function readOwner(store: Pick<ObjectStore, 'read'>): Promise<strin
   }
 }
 
+/** What is wrong where the owner of a store is another installation than the database's. */
+export function describeForeignOwner(owner: string, installationId: string): string {
+  return `STORE_URL names the store of the installation ${owner}, and the database is that of ${installationId}`;
+}
+
 /**
  * Reads one small thing from the store, and writes nothing: a store that is full can still be emptied.
  *
