@@ -2,6 +2,7 @@
  * The public application on a random port, in this process: the real app, database and store, without Temporal.
  * Notifications of the launcher are counted.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import os from 'node:os';
@@ -80,6 +81,8 @@ export interface ServedApp {
   readonly text: Pick<TextParts, 'ledger'>;
   /** How often the launcher was woken, and which tasks were offered for repair. */
   readonly notified: { wakes: number; readonly considered: string[] };
+  /** The statements sent for requests to this path, without what the app sends on timers meanwhile. */
+  statementsOf(path: string): readonly string[];
   newAccount(options?: { microUsd?: bigint } & Partial<AccountLimits>): Promise<ServedAccount>;
   /** Ends a task as a worker would, with these bytes as its one output. */
   succeed(taskId: string, bytes: Buffer, mimeType?: string): Promise<void>;
@@ -127,7 +130,13 @@ export function unreachableDatabase(): Database {
 
 export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-http-'));
-  const room = await openTaskRoom(options.appDatabase, { models: options.models, now: options.now });
+  const servedPath = new AsyncLocalStorage<string>();
+  const statements: { readonly path: string | undefined; readonly name: string }[] = [];
+  const room = await openTaskRoom(options.appDatabase, {
+    models: options.models,
+    now: options.now,
+    onStatement: (name) => statements.push({ path: servedPath.getStore(), name }),
+  });
   const { database } = room;
   const loaded = loadConfig({
     DATABASE_URL: 'postgres://not-used',
@@ -224,7 +233,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   );
   const app = createApp(http);
   const callback = app.callback();
-  handle = (request, response) => void callback(request, response);
+  handle = (request, response) => servedPath.run(request.url ?? '', () => void callback(request, response));
 
   const served: ServedApp = {
     url: server.url,
@@ -233,6 +242,8 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     store,
     text,
     notified,
+    statementsOf: (requested) =>
+      statements.filter(({ path: sentFor }) => sentFor === requested).map(({ name }) => name),
     async newAccount({ microUsd = 1_000_000_000n, ...limits } = {}) {
       const id = await database.transaction(async (transaction) => {
         const accountId = await createAccount(transaction, 'test', { ...TEST_LIMITS, ...limits });

@@ -75,15 +75,20 @@ export interface CatalogueOptions {
   readonly models?: readonly CatalogueModel[] | undefined;
   /** The clock for the retirement of models, in milliseconds since 1970; default: the machine's. */
   readonly now?: (() => number) | undefined;
+  /** Called with the name of every statement, where it is sent. */
+  readonly onStatement?: (name: string) => void;
 }
 
 /** @param creatorDatabase a different database for the creator alone: one that cannot be reached. */
 export async function openTaskRoom(
   creatorDatabase?: Database,
-  { models = [], now = Date.now }: CatalogueOptions = {},
+  { models = [], now = Date.now, onStatement }: CatalogueOptions = {},
 ): Promise<TaskRoom> {
   const statements: string[] = [];
-  const testDatabase = await createTestDatabase((name) => statements.push(name));
+  const testDatabase = await createTestDatabase((name) => {
+    statements.push(name);
+    onStatement?.(name);
+  });
   const { database, direct } = testDatabase;
   const catalogue = createCatalogue(
     [

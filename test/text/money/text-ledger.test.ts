@@ -16,7 +16,7 @@ import { TooManyStreamsError } from '../../../src/text/money/text-ledger.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
-import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';
+import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf, statementsOf } from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';
 
 let room: TaskRoom;
@@ -203,7 +203,7 @@ describe('a text call', () => {
     process.ledger.settle(settlementOf(first, 1n));
     await process.ledger.hold(second);
 
-    assert.deepEqual(room.statements, ['move_text_money', 'move_text_money']);
+    assert.deepEqual(statementsOf(room), ['move_text_money', 'move_text_money']);
     assert.notEqual((await readTextCall(room, first.id))?.settled_at, null);
   });
 
@@ -250,7 +250,7 @@ describe('many text calls of one account', () => {
 
     assert.deepEqual(new Set(await outcomesOf(calls)), new Set(['held']));
 
-    assert.deepEqual(room.statements, ['move_text_money', 'move_text_money']);
+    assert.deepEqual(statementsOf(room), ['move_text_money', 'move_text_money']);
     assert.deepEqual(await balancesOf(caller), [940_000n, 60_000n, 60]);
     for (const [index, { id }] of calls.entries()) {
       const held = BigInt(index + 1) * 1_000n;
@@ -259,7 +259,7 @@ describe('many text calls of one account', () => {
     for (const call of calls) process.ledger.settle(settlementOf(call, 10n));
     room.forgetStatements();
     await process.ledger.flush();
-    assert.deepEqual(room.statements, ['move_text_money']);
+    assert.deepEqual(statementsOf(room), ['move_text_money']);
     assert.deepEqual(await balancesOf(caller), [999_400n, 0n, 0]);
     await provesItself();
   });

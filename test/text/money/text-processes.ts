@@ -103,6 +103,11 @@ export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
   };
 }
 
+/** What was sent since `forgetStatements`, but for the renewals of leases, which are due at any time. */
+export function statementsOf(room: TaskRoom): readonly string[] {
+  return room.statements.filter((name) => name !== 'renew_text_process_lease');
+}
+
 export function newTextCall(caller: Caller, changes: Partial<NewTextCall> = {}): NewTextCall {
   return {
     id: `chatcmpl-${randomBytes(12).toString('hex')}`,
