@@ -36,16 +36,17 @@ import { requestWork } from './tasks/outbox/outbox.ts';
 import { createCancelFeed } from './tasks/record/cancel-feed.ts';
 import { createSettler } from './tasks/lifecycle/settle-queue.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import { NO_TRACES, startTracing } from './telemetry/tracing.ts';
+import { NO_TRACES } from './telemetry/tracing.ts';
+import type { Tracing } from './telemetry/tracing.ts';
 import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
 import { createUpstreamSettings } from './upstreams/upstream-settings.ts';
 import { createUpstreams } from './upstreams/upstreams.ts';
 
 /** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` test whether it can be. */
-export function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Foundation {
+export async function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Promise<Foundation> {
   const database = openDatabase(config.database, logger);
   const clock = createDatabaseClock({ database, logger, maxSkewMs: config.maxClockSkewMs });
-  const store = openStore(config.store);
+  const store = await openStore(config.store);
   const egressPolicy = readEgressPolicy(config.egress);
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
@@ -56,7 +57,7 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
   const stalledAccounts = createStalledRows();
   const cipher = createSecretCipher(config.encryptionKey, ...config.encryptionKeyFallbacks);
   const upstreamSettings = createUpstreamSettings({ environment: config.upstreams, database, cipher, logger });
-  const tracing = config.traces === undefined ? NO_TRACES : startTracing(config.traces, role);
+  const tracing = await openTracing(config.traces, role);
   return {
     config,
     logger,
@@ -97,6 +98,12 @@ export function createFoundation(config: Config, logger: Logger, role: 'api' | '
       await database.close();
     },
   };
+}
+
+async function openTracing(settings: Config['traces'], role: string): Promise<Tracing> {
+  if (settings === undefined) return NO_TRACES;
+  const { startTracing } = await import('./telemetry/otlp-tracing.ts');
+  return startTracing(settings, role);
 }
 
 /** The provider of every protocol, by its name. */

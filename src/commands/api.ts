@@ -20,7 +20,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   watchForHang('api', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = waitForStopSignal(logger);
-  const foundation = createFoundation(config, logger, 'api');
+  const foundation = await createFoundation(config, logger, 'api');
   const stopped = new AbortController();
   void stop.then(() => stopped.abort());
   try {

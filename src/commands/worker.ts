@@ -41,7 +41,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   watchForHang('worker', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const stop = waitForStopSignal(logger);
-  const foundation = createFoundation(config, logger, 'worker');
+  const foundation = await createFoundation(config, logger, 'worker');
   // Before the engines' threads are started, which receive its result.
   await prepareMediaSandbox(foundation);
   const seen: { connection?: NativeConnection; worker?: RunningWorker } = {};

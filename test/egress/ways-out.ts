@@ -118,7 +118,7 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   },
   '@aws-sdk/s3-request-presigner': { files: ['src/objects/stores/s3-store.ts'], reason: 'signs only' },
   '@opentelemetry/exporter-trace-otlp-http': {
-    files: ['src/telemetry/tracing.ts'],
+    files: ['src/telemetry/otlp-tracing.ts'],
     reason: 'to the collector that is configured',
   },
   '@temporalio/client': {

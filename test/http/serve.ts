@@ -149,7 +149,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     ...options.environment,
   });
   const config = { ...loaded, http: { ...loaded.http, requiresHttps: options.requiresHttps ?? false } };
-  const store = openStore(config.store);
+  const store = await openStore(config.store);
   const notified = { wakes: 0, considered: [] as string[] };
 
   let handle: RequestListener = () => {};

@@ -11,7 +11,7 @@ const S3 = { endpoint: undefined, region: 'us-east-1', accessKeyId: undefined, s
 describe('openStore', () => {
   it('opens the directory of a file URL, with spaces', async () => {
     const directory = await mkdtemp(path.join(tmpdir(), 'open store-'));
-    const store = openStore({ storeUrl: pathToFileURL(directory).href, s3: S3 });
+    const store = await openStore({ storeUrl: pathToFileURL(directory).href, s3: S3 });
 
     await store.put('a/b', Buffer.from('x'), { mimeType: 'image/png' });
 
@@ -21,7 +21,7 @@ describe('openStore', () => {
 
   it('opens a bucket, with and without a prefix, without a network request', async () => {
     for (const storeUrl of ['s3://outputs', 's3://outputs/', 's3://outputs/a/prefix', 's3://outputs/a/prefix/']) {
-      await openStore({ storeUrl, s3: S3 }).close();
+      await (await openStore({ storeUrl, s3: S3 })).close();
     }
   });
 
@@ -44,15 +44,18 @@ describe('openStore', () => {
     ['s3://key:secret@outputs/a', /credentials/],
   ];
   for (const [storeUrl, problem] of rejected) {
-    it(`rejects ${JSON.stringify(storeUrl)} with the reason`, () => {
-      assert.throws(
+    it(`rejects ${JSON.stringify(storeUrl)} with the reason`, async () => {
+      await assert.rejects(
         () => openStore({ storeUrl, s3: S3 }),
         (error) => error instanceof StoreUrlError && problem.test(error.message) && !error.message.includes('secret'),
       );
     });
   }
 
-  it('rejects half of the credentials', () => {
-    assert.throws(() => openStore({ storeUrl: 's3://outputs', s3: { ...S3, accessKeyId: 'id' } }), StoreUrlError);
+  it('rejects half of the credentials', async () => {
+    await assert.rejects(
+      () => openStore({ storeUrl: 's3://outputs', s3: { ...S3, accessKeyId: 'id' } }),
+      StoreUrlError,
+    );
   });
 });

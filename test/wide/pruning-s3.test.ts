@@ -32,7 +32,7 @@ describe('pruning to an S3 bucket', { skip: whyNoS3Server() }, () => {
   let process: TextProcess;
   before(async () => {
     server = await startS3Server(BUCKET);
-    store = openStore({ storeUrl: `s3://${BUCKET}/one/installation/`, s3: server });
+    store = await openStore({ storeUrl: `s3://${BUCKET}/one/installation/`, s3: server });
     room = await openTaskRoom();
     tasks = await openPruningRoom(room);
     calls = await openCallPruningRoom(room);
@@ -108,7 +108,7 @@ describe('pruning to an S3 bucket', { skip: whyNoS3Server() }, () => {
 
   it('deletes nothing while the server is away, and continues with another that has the bucket', async () => {
     const away = await startS3Server(BUCKET);
-    const lost = openStore({ storeUrl: `s3://${BUCKET}`, s3: away });
+    const lost = await openStore({ storeUrl: `s3://${BUCKET}`, s3: away });
     await away.stop();
     const caller = await room.newCaller();
     await createOldTask(room, caller);

@@ -54,7 +54,7 @@ if (reason !== false) {
   }));
 
   describeObjectStore('a prefix of an S3 bucket', async () => ({
-    store: openStore({ storeUrl: `s3://${BUCKET}/some/prefix/`, s3: server }),
+    store: await openStore({ storeUrl: `s3://${BUCKET}/some/prefix/`, s3: server }),
     unfinished: () => countUploads(client),
     close: async () => {},
   }));

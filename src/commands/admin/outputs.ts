@@ -35,7 +35,7 @@ export function outputCommands(group: Group, onInstallation: OnInstallation): vo
     .option('--delete-missing', 'mark outputs and uploads whose bytes are missing as deleted, which ends storage fees')
     .action(
       onInstallation(async ({ database, environment }, { since, deleteMissing }) => {
-        const store = openStore(loadStoreConfig(environment));
+        const store = await openStore(loadStoreConfig(environment));
         try {
           return await verifyOutputs(database, store, {
             since: since ?? new Date(0),
@@ -52,7 +52,7 @@ export function outputCommands(group: Group, onInstallation: OnInstallation): vo
     .action(
       onInstallation(async ({ database, environment }) => {
         const config = loadStoreConfig(environment);
-        const store = openStore(config);
+        const store = await openStore(config);
         try {
           const [owner, installation] = [await readOwner(store), await readInstallationId(database)];
           if (owner !== undefined && owner !== installation)

@@ -5,14 +5,10 @@
  */
 import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { ParameterizedContext } from 'koa';
 import { createApiClient } from '@darkroom/api/client/api-client';
-import { boundedTransport } from '@darkroom/mcp/bounded-transport';
-import { takenOf } from '@darkroom/mcp/incoming-message';
-import { createMcpServer } from '@darkroom/mcp/server';
 import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
@@ -79,6 +75,8 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
         if (ctx.req.headers.authorization === undefined) throw new UnauthenticatedError();
         if (caller.origins === undefined) requireOwnOrigin(ctx, origin);
         await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
+        const { WebStandardStreamableHTTPServerTransport, boundedTransport, createMcpServer, takenOf } =
+          await loadMcp();
         const server = createMcpServer({
           api: clientOf(ctx, large?.nextTurn),
           mayWait: () => http.isReady(),
@@ -116,6 +114,17 @@ export function mcpRoutes(http: HttpContext): readonly Route[] {
       },
     }),
   ];
+}
+
+/** With the first message: the protocol's SDK brings some 150 modules, which most processes never need. */
+async function loadMcp() {
+  const [transport, bounded, incoming, server] = await Promise.all([
+    import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
+    import('@darkroom/mcp/bounded-transport'),
+    import('@darkroom/mcp/incoming-message'),
+    import('@darkroom/mcp/server'),
+  ]);
+  return { ...transport, ...bounded, ...incoming, ...server };
 }
 
 function callbackOf({ app }: ParameterizedContext<RequestState>): RequestListener {

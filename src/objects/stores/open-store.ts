@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import type { StoreConfig } from '../../config/config.ts';
 import { createDiskStore } from './disk-store.ts';
 import type { ObjectStore } from './object-store.ts';
-import { createS3Store } from './s3-store.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 const EXPECTED = 'STORE_URL must be file:///absolute/directory or s3://bucket/prefix';
@@ -18,7 +17,7 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
  *
  * @throws {StoreUrlError} the URL names no store; the message says what is wrong with it.
  */
-export function openStore(settings: StoreConfig): ObjectStore {
+export async function openStore(settings: StoreConfig): Promise<ObjectStore> {
   const url = URL.canParse(settings.storeUrl) ? new URL(settings.storeUrl) : undefined;
   if (!url) throw new StoreUrlError('it is not a URL');
   if (url.username !== '' || url.password !== '') {
@@ -53,8 +52,10 @@ function directoryOf(url: URL): string {
   return directory;
 }
 
-function openS3(url: URL, s3: StoreConfig['s3']): ObjectStore {
+async function openS3(url: URL, s3: StoreConfig['s3']): Promise<ObjectStore> {
   if (!BUCKET.test(url.host)) throw new StoreUrlError('it names no valid bucket after s3://');
+  // With the client of S3, some 600 modules.
+  const { createS3Store } = await import('./s3-store.ts');
   try {
     const prefix = url.pathname.replace(/^\/|\/$/g, '');
     return createS3Store({ bucket: url.host, prefix, ...s3 });
