@@ -30,6 +30,8 @@ COPY src src
 COPY workflows workflows
 COPY activities activities
 COPY packages packages
+# Checked by the build.
+COPY models models
 # Pages of the guide.
 COPY docs docs
 COPY CONTRIBUTING.md SECURITY.md ./

@@ -1,6 +1,6 @@
 /**
- * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the dashboard, the guide, the
- * command-line client as one file, and for developers the compiled tests and benchmarks. Each is skipped while the
+ * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the list of the models that have
+ * no problem, the dashboard, the guide, the command-line client as one file, and for developers the compiled tests and benchmarks. Each is skipped while the
  * content of its sources has not changed.
  */
 import { spawn } from 'node:child_process';
@@ -57,6 +57,11 @@ async function partsOf(root) {
     stamp: 'dist/.bundle-hash',
     products: ['dist/workflow-bundle.js'],
   };
+  const proofs = {
+    sources: [...program.sources, 'models'],
+    stamp: 'dist/.proofs-hash',
+    products: ['dist/proven-models.json'],
+  };
   const dashboard = {
     // It imports its client and its types from there.
     sources: [
@@ -87,7 +92,7 @@ async function partsOf(root) {
     stamp: 'dist/.client-hash',
     products: ['packages/cli/dist/darkroom-cli.mjs'],
   };
-  return { program, tests, bundle, dashboard, guide, client };
+  return { program, tests, bundle, proofs, dashboard, guide, client };
 }
 
 async function listPackages(root) {
@@ -109,7 +114,7 @@ async function listPackages(root) {
  *   a type error is reported, and they run nevertheless.
  */
 export async function build(root, { report, withTests }) {
-  const { program, tests, bundle, dashboard, guide, client } = await partsOf(root);
+  const { program, tests, bundle, proofs, dashboard, guide, client } = await partsOf(root);
   const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
     await unlessCurrent(root, tests, async () => {
@@ -129,6 +134,12 @@ export async function build(root, { report, withTests }) {
     report('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');
     if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
+    return true;
+  });
+  await unlessCurrent(root, proofs, async () => {
+    report('Checking the models.');
+    const script = path.join(root, 'dist/src/commands/prove-models.js');
+    if (!(await run(root, process.execPath, [script]))) throw new Error('The models could not be checked.');
     return true;
   });
   await unlessCurrent(root, client, async () => {

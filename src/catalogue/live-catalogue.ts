@@ -18,6 +18,7 @@ import type { PinnedDefinitions } from './pinned-definitions.ts';
 import { NO_SETTINGS, createOffer, findMissing, providerNamesOf } from './offer.ts';
 import type { OfferedProvider, ProviderSettings } from './offer.ts';
 import type { Protocol } from './protocol.ts';
+import type { ProvenModels } from './proven-models.ts';
 import { watchDirectories } from './watch-directories.ts';
 
 /** The settings of providers in this process. */
@@ -36,6 +37,8 @@ export interface LiveCatalogueOptions {
   readonly directories: readonly string[];
   /** Which model files can name. */
   readonly protocols: readonly Protocol[];
+  /** The model files that are known to have no problem; default: none. */
+  readonly proven?: ProvenModels;
   readonly definitions: Pick<PinnedDefinitions, 'pin'>;
   readonly logger: Logger;
   /** Default: nothing is configured. */
@@ -67,6 +70,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   const {
     directories,
     protocols,
+    proven,
     definitions,
     settings = { ...NO_SETTINGS, onChange: () => () => {} },
     logger,
@@ -75,7 +79,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     pollMs = POLL_MS,
     settleMs = SETTLE_MS,
   } = options;
-  const read = createModelReader(protocols);
+  const read = createModelReader(protocols, proven);
   let texts = await readModelTexts(directories);
   const first = await read(texts);
   throwProblems(first.problems);

@@ -22,6 +22,8 @@ import { locateProblems } from './locate-problems.ts';
 import type { Problem } from './locate-problems.ts';
 import { mergeProviders } from './provider-file.ts';
 import type { KnownProviders, ProviderFile } from './provider-file.ts';
+import { NOTHING_PROVEN, hashOfModel } from './proven-models.ts';
+import type { ProvenModels } from './proven-models.ts';
 import { createProviderReader } from './read-providers.ts';
 import { worstCaseCost } from './price.ts';
 import { compileCheck, compileViolations } from '../schema/schema-validation.ts';
@@ -31,8 +33,6 @@ import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
 import { findTextModelProblem } from './text-proof.ts';
 
 export { ModelFileError } from './model-files.ts';
-
-const checkTextDefinition = compileViolations(TextModelDefinitionSchema, 'invalid model file');
 
 /**
  * The content of model files. A bad file keeps the definition that it had when it was last good, so that it blocks no
@@ -46,6 +46,8 @@ export interface ReadModels {
   readonly providers: readonly ProviderFile[];
   /** In the order of the files; a file may have several. */
   readonly problems: readonly ModelFileError[];
+  /** The files that have no problem. */
+  readonly proven: ProvenModels;
 }
 
 /**
@@ -75,9 +77,12 @@ export async function loadModels(
   return createOffer(NO_SETTINGS)(read);
 }
 
-/** @param protocols that model files can name. */
-export function createModelReader(protocols: readonly Protocol[]): ModelReader {
-  const check = mediaModelCheck(protocols);
+/**
+ * @param protocols that model files can name.
+ * @param proven files that are known to have no problem: what they contain is not checked.
+ */
+export function createModelReader(protocols: readonly Protocol[], proven: ProvenModels = NOTHING_PROVEN): ModelReader {
+  const check = modelCheck(protocols, proven);
   const readProviders = createProviderReader([TextUpstreamSchema, upstreamSchema(protocols)]);
   let known = new Map<string, Reading>();
   /** The result of the last read, by file. */
@@ -113,6 +118,9 @@ export function createModelReader(protocols: readonly Protocol[]): ModelReader {
       providers: [...providers.byName.values()],
       // Each model of a provider finds what is wrong with its file.
       problems: [...new Map([...problems, ...between].map((each) => [each.message, each])).values()],
+      proven: new Set(
+        [...now.values()].flatMap(({ merged, model }) => (model === undefined ? [] : hashOfModel(merged))),
+      ),
     };
   };
 }
@@ -202,7 +210,7 @@ function readModel(
   file: string,
   text: string,
   providers: KnownProviders,
-  check: MediaModelCheck,
+  check: ModelCheck,
   earlier: Reading | undefined,
 ): Reading {
   let own: unknown;
@@ -226,10 +234,16 @@ function readModel(
 /** @returns everything that is wrong with the file; and the model, if its form is right. */
 function modelOf(
   parsed: unknown,
-  check: MediaModelCheck,
+  check: ModelCheck,
 ): { readonly model?: CatalogueModel; readonly problems: readonly Problem[] } {
+  if (check.isProven(parsed)) {
+    // All of its problems would have been found before.
+    const proven = parsed as CatalogueModel;
+    const model = isTextModel(proven) ? proven : expandPools(proven);
+    if (typeof model !== 'string') return { model, problems: [] };
+  }
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
-  const ofForm = (isText ? checkTextDefinition : check.form)(parsed).map(({ message }) => message);
+  const ofForm = (isText ? check.textForm : check.mediaForm)(parsed).map(({ message }) => message);
   if (ofForm.length > 0) return { problems: ofForm };
   // Its form was checked.
   const file = parsed as CatalogueModel;
@@ -246,16 +260,26 @@ function modelOf(
 }
 
 /** What is wrong with the form of a model file, and with its upstreams. */
-interface MediaModelCheck {
-  readonly form: FindViolations;
+interface ModelCheck {
+  /** @param merged the parsed file with what its provider adds. */
+  readonly isProven: (merged: unknown) => boolean;
+  readonly textForm: FindViolations;
+  readonly mediaForm: FindViolations;
   readonly upstreams: (definition: ModelDefinition) => readonly UpstreamProblem[];
 }
 
-function mediaModelCheck(protocols: readonly Protocol[]): MediaModelCheck {
+function modelCheck(protocols: readonly Protocol[], proven: ProvenModels): ModelCheck {
   return {
-    form: compileViolations(modelDefinitionSchema(protocols), 'invalid model file'),
+    isProven: (merged) => proven.size > 0 && proven.has(hashOfModel(merged)),
+    textForm: compiledWhenUsed(TextModelDefinitionSchema),
+    mediaForm: compiledWhenUsed(modelDefinitionSchema(protocols)),
     upstreams: (definition) => findUpstreamProblems(definition, protocols),
   };
+}
+
+function compiledWhenUsed(schema: object): FindViolations {
+  let find: FindViolations | undefined;
+  return (value) => (find ??= compileViolations(schema, 'invalid model file'))(value);
 }
 
 function textProblemsIn(definition: TextModelDefinition): readonly Problem[] {
@@ -263,7 +287,7 @@ function textProblemsIn(definition: TextModelDefinition): readonly Problem[] {
   return problem === undefined ? [] : [problem];
 }
 
-function mediaProblemsIn(definition: ModelDefinition, check: MediaModelCheck): readonly Problem[] {
+function mediaProblemsIn(definition: ModelDefinition, check: ModelCheck): readonly Problem[] {
   return [
     ...(definition.routes[DEFAULT_ROUTE] === undefined ? [`routes: there is no ${DEFAULT_ROUTE} route`] : []),
     ...check.upstreams(definition),

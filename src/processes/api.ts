@@ -12,6 +12,7 @@ import { temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
+import { readProvenModels } from '../catalogue/proven-models.ts';
 import { packageFile } from '../config/package-root.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
@@ -54,6 +55,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   const catalogue = await openLiveCatalogue({
     directories,
     protocols: PROTOCOLS,
+    proven: await readProvenModels(),
     definitions,
     settings: upstreamSettings,
     logger,

@@ -1,0 +1,13 @@
+/**
+ * A step of the build: writes which of the package's model files have no problem, so that no api has to find that out
+ * again. One that has a problem is left to the api, which reports it. Run by scripts/build.mjs.
+ */
+import { writeFile } from 'node:fs/promises';
+import { createModelReader } from '../catalogue/load-models.ts';
+import { readModelTexts } from '../catalogue/model-files.ts';
+import { PROVEN_MODELS } from '../catalogue/proven-models.ts';
+import { packageFile } from '../config/package-root.ts';
+import { PROTOCOLS } from '../providers/protocols.ts';
+
+const { proven } = await createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
+await writeFile(PROVEN_MODELS, JSON.stringify([...proven]));
