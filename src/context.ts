@@ -18,6 +18,7 @@ import { readEgressPolicy } from './egress/configured-policy.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './providers/embedded/engine-pool.ts';
 import type { EnginePool } from './providers/embedded/engine-pool.ts';
+import { createClaimedStore } from './objects/stores/claimed-store.ts';
 import { openStore } from './objects/stores/open-store.ts';
 import { createUrlSigner } from './objects/urls/signed-url.ts';
 import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
@@ -46,7 +47,7 @@ import { createUpstreams } from './upstreams/upstreams.ts';
 export async function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Promise<Foundation> {
   const database = openDatabase(config.database, logger);
   const clock = createDatabaseClock({ database, logger, maxSkewMs: config.maxClockSkewMs });
-  const store = await openStore(config.store);
+  const { store, claim: storeClaim } = createClaimedStore({ database, store: await openStore(config.store), logger });
   const egressPolicy = readEgressPolicy(config.egress);
   const metrics = createMetrics();
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
@@ -72,6 +73,7 @@ export async function createFoundation(config: Config, logger: Logger, role: 'ap
     ),
     stalledAccounts,
     store,
+    storeClaim,
     urlSigner: createUrlSigner({
       publicUrl: publicUrlOf(config.http),
       signingKey: config.urls.signingKey,
@@ -89,6 +91,7 @@ export async function createFoundation(config: Config, logger: Logger, role: 'ap
     clock,
     now: () => clock.now(),
     async close() {
+      storeClaim.close();
       await upstreamSettings.close();
       await clock.close();
       await tracing.close();

@@ -8,7 +8,6 @@ import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { announceReady, onHangUp, waitForStopSignal } from './process-lifecycle.ts';
-import { checkStore } from './check-store.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { waitForDatabase } from './wait-for-database.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
@@ -32,15 +31,19 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     if (!(await waitForDatabase(foundation.database, logger, stopped.signal))) return;
     await foundation.clock.measure();
     foundation.clock.start();
-    await checkStore(foundation);
+    foundation.storeClaim.start();
+    await foundation.storeClaim.waitForFirstAttempt();
     await checkStoredSecrets(foundation);
     const api = await startApi(foundation, runtime);
     logger.info({ url: api.url }, 'api started');
     // Without TLS the signal keeps its usual meaning: the terminal is gone.
     if (config.http.tls !== undefined) onHangUp(() => api.reloadCertificate());
     announceReady({ url: api.url, ...(api.adminUrl === undefined ? {} : { adminUrl: api.adminUrl }) });
-    await stop;
-    await api.close();
+    try {
+      await Promise.race([stop, foundation.storeClaim.foreign]);
+    } finally {
+      await api.close();
+    }
   } finally {
     await foundation.close();
     await runtime.close();

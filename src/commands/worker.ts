@@ -27,7 +27,6 @@ import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { announceReady, waitForStopSignal } from './process-lifecycle.ts';
-import { checkStore } from './check-store.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
 import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
 
@@ -40,13 +39,16 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(environment);
   watchForHang('worker', config.hangMs);
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
-  const stop = waitForStopSignal(logger);
+  const signal = waitForStopSignal(logger);
   const foundation = await createFoundation(config, logger, 'worker');
+  // A wrong store ends the process at any time, however long nothing was known of it.
+  const stop = Promise.race([signal, foundation.storeClaim.foreign]);
   // Before the engines' threads are started, which receive its result.
   await prepareMediaSandbox(foundation);
   const seen: { connection?: NativeConnection; worker?: RunningWorker } = {};
   // Before there is a connection: probes must be able to see that the worker waits for Temporal.
   const metricsListener = await startWorkerMetrics(foundation, runtime, () => seen);
+  foundation.storeClaim.start();
   const connecting = connectWhenPossible({
     config: config.temporal,
     runtime,
@@ -67,7 +69,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const identity = `${process.pid}@${hostname()}-${randomBytes(6).toString('hex')}`;
   let presence: WorkerPresence | undefined;
   try {
-    await checkStore(foundation);
+    await foundation.storeClaim.waitForFirstAttempt();
     await checkStoredSecrets(foundation);
     // Before it takes work; an unavailable database does not prevent that.
     await Promise.all([foundation.clock.measure(), foundation.upstreamSettings.refresh()]);

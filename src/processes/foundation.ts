@@ -4,6 +4,7 @@
 import type { ActivityContext } from '../../activities/context.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
 import type { StalledRows } from '../limits/stalled-rows.ts';
+import type { StoreClaim } from '../objects/stores/claimed-store.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts';
 
@@ -31,6 +32,8 @@ export interface Foundation extends Shared {
    * time.
    */
   readonly stalledAccounts: StalledRows;
+  /** Opens `store`, once it is known to be that of the installation. */
+  readonly storeClaim: StoreClaim;
   readonly upstreamSettings: UpstreamSettings;
   readonly egressPolicy: EgressPolicy;
   readonly tracing: Tracing;

@@ -4,6 +4,7 @@
  * the figures are needed most.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import type { StoreClaim } from '../objects/stores/claimed-store.ts';
 import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import { respondsInTime, cached, inTime } from '../telemetry/dependency-checks.ts';
@@ -39,11 +40,18 @@ export interface TemporalChecks {
 }
 
 export function createServiceChecks(
-  { database, store, logger }: Pick<Foundation, 'database' | 'store' | 'logger'>,
+  {
+    database,
+    store,
+    storeClaim,
+    logger,
+  }: Pick<Foundation, 'database' | 'store' | 'logger'> & { readonly storeClaim: Pick<StoreClaim, 'isConfirmed'> },
   temporal: TemporalChecks,
 ): ServiceChecks {
   const isDatabaseUp = respondsInTime(CHECK_FRESH_MS, () => database.check());
-  const isStoreUp = respondsInTime(STORE_FRESH_MS, () => store.check());
+  const checkStore = respondsInTime(STORE_FRESH_MS, () => store.check());
+  // Not reused: a process that has just confirmed its store is ready at once.
+  const isStoreUp = async (): Promise<boolean> => storeClaim.isConfirmed() && (await checkStore());
   const isTemporalUp = respondsInTime(CHECK_FRESH_MS, temporal.check);
   const unclaimed = createUnclaimedStarts();
   const stored = cached(STATE_FRESH_MS, async (): Promise<StoredState | undefined> => {

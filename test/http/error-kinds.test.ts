@@ -225,6 +225,8 @@ describe('the classes of errors of the service', () => {
     'ProviderUnreachable',
     'TaskEndedError',
     'ThreadEndedError',
+    // The cause of a StoreUnavailableError, for logs.
+    'UnconfirmedStoreError',
     'UniqueViolationError',
     'WorkerStoppingError',
   ];

@@ -25,6 +25,7 @@ import { newId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
+import { createClaimedStore } from '../../src/objects/stores/claimed-store.ts';
 import { openStore } from '../../src/objects/stores/open-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { createMediaInspector } from '@darkroom/media/inspect';
@@ -176,6 +177,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     accountDatabase: createAccountDatabase(appDatabase, config.database.poolSize, REQUESTS_WAIT),
     stalledAccounts: createStalledRows(),
     store,
+    storeClaim: createClaimedStore({ database: appDatabase, store, logger: silentLogger() }).claim,
     urlSigner: createUrlSigner({
       publicUrl: server.url,
       signingKey: SIGNING_KEY,

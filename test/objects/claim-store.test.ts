@@ -4,13 +4,11 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { checkStore } from '../../src/commands/check-store.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { ForeignStoreError, claimStore } from '../../src/objects/stores/claim-store.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { markStore, readOwner } from '../../src/objects/stores/store-owner.ts';
-import { silentLogger } from '../../src/telemetry/log.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { Role } from '../support/darkroom.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -97,14 +95,6 @@ describe('the store of an installation', () => {
     await assert.rejects(claimStore(testDatabase.database, full), /the disk is full/);
 
     await claimStore(testDatabase.database, await newStore());
-  });
-
-  it('prevents no start while it does not answer', async () => {
-    await forget();
-    const fails = (): Promise<never> => Promise.reject(new Error('no answer'));
-    const unavailable = { read: fails, put: fails };
-
-    await checkStore({ database: testDatabase.database, store: unavailable, logger: silentLogger() });
   });
 
   for (const role of ['api', 'worker'] as const) {

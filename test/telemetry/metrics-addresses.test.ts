@@ -129,10 +129,16 @@ describe('a worker that waits for Temporal', () => {
 
   it('is live, and reports that it is not ready and what is missing', async () => {
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
-    const response = await fetch(`${url}/readyz`);
+    let response: Response | undefined;
+    let missing: { readonly store?: boolean } = {};
+    await waitFor('the owner of the store is known', async () => {
+      response = await fetch(`${url}/readyz`);
+      missing = (await response.json()) as typeof missing;
+      return missing.store === true;
+    });
 
-    assert.equal(response.status, 503);
-    assert.deepEqual(await response.json(), {
+    assert.equal(response?.status, 503);
+    assert.deepEqual(missing, {
       status: 'not ready',
       database: true,
       store: true,

@@ -93,7 +93,10 @@ const fineTemporal: TemporalChecks = {
   check: () => Promise.resolve(),
   queueBacklogs: () => Promise.resolve(IN_QUEUES),
 };
-const fineStore = { check: () => Promise.resolve() } as unknown as ObjectStore;
+const fine = {
+  store: { check: () => Promise.resolve() } as unknown as ObjectStore,
+  storeClaim: { isConfirmed: () => true },
+};
 
 /** At least this value, and not far above: some time passes between filling and reading. */
 function assertAbout(seconds: number | undefined, least: number): void {
@@ -115,7 +118,7 @@ describe('the values that are read at a scrape', () => {
   after(() => testDatabase.close());
 
   it('include backlog, its age, and holds', async () => {
-    const checks = createServiceChecks({ database, store: fineStore, logger: silentLogger() }, fineTemporal);
+    const checks = createServiceChecks({ database, ...fine, logger: silentLogger() }, fineTemporal);
 
     const { stored, queues, ...up } = await checks.state();
     assert.deepEqual(queues, IN_QUEUES);
@@ -202,7 +205,7 @@ describe('the values that are read at a scrape', () => {
       },
     };
     const logger = silentLogger();
-    const checks = createServiceChecks({ database: counting, store: fineStore, logger }, fineTemporal);
+    const checks = createServiceChecks({ database: counting, ...fine, logger }, fineTemporal);
 
     await Promise.all(Array.from({ length: 20 }, () => checks.state()));
     await checks.state();
@@ -226,7 +229,7 @@ describe('the values that are read at a scrape', () => {
             }),
           ),
       };
-      const checks = createServiceChecks({ database: noting, store: fineStore, logger: silentLogger() }, fineTemporal);
+      const checks = createServiceChecks({ database: noting, ...fine, logger: silentLogger() }, fineTemporal);
       return (await checks.state()).stored?.tasks.queued.count;
     };
     const age = (interval: string) =>
@@ -266,7 +269,7 @@ describe('the values that are read at a scrape', () => {
     const store = { check: () => Promise.reject(new Error('the disk is full')) } as unknown as ObjectStore;
     const never = (): Promise<never> => new Promise(() => {});
     const checks = createServiceChecks(
-      { database: away, store, logger: silentLogger() },
+      { database: away, store, storeClaim: fine.storeClaim, logger: silentLogger() },
       { check: never, queueBacklogs: never },
     );
 
