@@ -2,8 +2,9 @@
  * A directory for the files of one attempt of an activity: removed when the attempt ends, however it ends. What a
  * killed worker left behind is removed by the next one that starts on the machine.
  */
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { createDirectory } from '../config/create-directory.ts';
 
 const PREFIX = 'darkroom-work-';
 /** The age from which a scratch directory is considered abandoned, in milliseconds: longer than any attempt takes. */
@@ -11,7 +12,7 @@ const STALE_MS = 24 * 3_600_000;
 
 /** @param root the directory in which they are created; it is created too. */
 export async function withScratch<T>(root: string, work: (directory: string) => Promise<T>): Promise<T> {
-  await mkdir(root, { recursive: true });
+  await createDirectory(root);
   const directory = await mkdtemp(path.join(root, PREFIX));
   try {
     return await work(directory);

@@ -2,9 +2,10 @@
  * The data directory of `npm start`: everything that one installation stores. It is used by one process at a time,
  * records which layout it has, and contains nothing else.
  */
-import { chmod, mkdir, open, readFile, readdir, rename, statfs } from 'node:fs/promises';
+import { chmod, open, readFile, readdir, rename, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { DEFAULT_DATA_DIRECTORY } from '../config/admin-command.ts';
+import { createDirectory } from '../config/create-directory.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { tryLock } from './file-lock.ts';
@@ -38,7 +39,7 @@ export function resolveDataDirectory(option: string | undefined, environment: No
  */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await create(directory);
     const entries = await readdir(directory);
     const isForeign = !entries.includes(LAYOUT_FILE) && entries.some((entry) => !entry.startsWith(LOCK_FILE));
     if (isForeign) {
@@ -65,6 +66,19 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
     return { path: directory, release: () => lock.release() };
   } catch (error) {
     throw explainStorageError(error, directory);
+  }
+}
+
+/** What is left of the errors after `explainStorageError`: the path itself is wrong. */
+async function create(directory: string): Promise<void> {
+  try {
+    await createDirectory(directory, { mode: 0o700 });
+  } catch (error) {
+    if (explainStorageError(error, directory) !== error || !(error instanceof Error)) throw error;
+    throw new StandaloneError(
+      `${directory} cannot be created: ${error.message}. Name another folder with DATA_DIR or --data-dir.`,
+      { cause: error },
+    );
   }
 }
 

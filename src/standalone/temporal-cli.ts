@@ -3,10 +3,11 @@
  * download, or built with Go from the sources that tools/temporal pins. An obtained CLI is kept in the user's cache.
  */
 import { execFile } from 'node:child_process';
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { createDirectory } from '../config/create-directory.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { withFileLock } from './file-lock.ts';
 import { buildTemporalCli } from './temporal-cli-build.ts';
@@ -53,7 +54,12 @@ export async function obtainTemporalCli(options: TemporalCliOptions): Promise<st
     'temporal',
   );
   if ((await findProblem(cached)) === undefined) return cached;
-  await mkdir(path.dirname(cached), { recursive: true });
+  await createDirectory(path.dirname(cached)).catch((error: Error) => {
+    throw new StandaloneError(
+      `the Temporal CLI cannot be stored: ${error.message}. Set XDG_CACHE_HOME to a folder that can be written, or TEMPORAL_CLI_PATH.`,
+      { cause: error },
+    );
+  });
   return withFileLock(
     `${cached}.lock`,
     async () => {

@@ -51,6 +51,15 @@ describe('the configuration of the command line', () => {
     assert.equal(balance.code, 0, balance.stderr);
   });
 
+  it('is not written where its directory cannot be created, and this is reported at once', async () => {
+    const args = ['configure', '--base-url', `${darkroom.url}/v1/`];
+
+    const { code, stderr } = await cli(args, { XDG_CONFIG_HOME: '/proc/none' }, `${account.client.key}\n`);
+
+    assert.equal(code, 2);
+    assert.match(stderr, /^\/proc\/none\/darkroom cannot be created: ENOENT$/m);
+  });
+
   it('is written with safe permissions over a file that others could read', async () => {
     await writeConfig({}, 0o644);
 

@@ -59,6 +59,18 @@ describe('the data directory', () => {
     await writeFile(directory, '');
     await assert.rejects(openDataDirectory(directory), { name: 'StandaloneError', message: /is not a folder/ });
   });
+
+  it('is rejected at once with the reason where it cannot be created', async () => {
+    for (const [name, reason] of [
+      ...(process.platform === 'linux' ? ([['/proc/none', 'the file system of /proc']] as const) : []),
+      [path.join(parent, 'x'.repeat(300)), 'ENAMETOOLONG'],
+    ] as const) {
+      await assert.rejects(openDataDirectory(name), {
+        name: 'StandaloneError',
+        message: new RegExp(`^${name} cannot be created: ${reason}.+ --data-dir\\.$`),
+      });
+    }
+  });
 });
 
 describe('the secrets of an installation', () => {

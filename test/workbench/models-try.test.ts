@@ -398,6 +398,22 @@ describe('admin models try --send', () => {
     for (const name of names) assert.deepEqual(await readFile(path.join(output, name)), PNG);
   });
 
+  it('sends nothing if --output cannot be created', async () => {
+    let requests = 0;
+    const { code, stderr } = await send(
+      () => {
+        requests += 1;
+        return { id: 'j' };
+      },
+      JOBS,
+      ['--output', '/proc/none'],
+    );
+
+    assert.equal(code, 1);
+    assert.match(stderr, /--output \/proc\/none: the file system of \/proc/);
+    assert.equal(requests, 0);
+  });
+
   it('says what the value of an expression should have been, and where one failed', async () => {
     const http = {
       ...JOBS,

@@ -5,11 +5,12 @@
  *
  * Exits with 1 if a task failed or a file does not match its description.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from '@commander-js/extra-typings';
 import { loadModels } from '../../src/catalogue/load-models.ts';
 import { isMediaModel } from '../../src/catalogue/text-definition.ts';
+import { createDirectory } from '../../src/config/create-directory.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { GalleryError, connect } from './api.ts';
 import type { Api, Model, Task } from './api.ts';
@@ -54,7 +55,7 @@ async function show(api: Api): Promise<number> {
   const models = await api.models((id) => embedded.has(id) && (options.only?.some((part) => id.includes(part)) ?? true));
   if (models.length === 0) throw new GalleryError(`no embedded model has ${options.only?.join(' or ')} in its name`);
   await rm(path.join(folder, 'files'), { recursive: true, force: true });
-  await mkdir(path.join(folder, 'files'), { recursive: true });
+  await createDirectory(path.join(folder, 'files'));
   const references = await makeReferences(api, models);
   const exhibits: Exhibit[] = [];
   // One after another, so that each model's own time is visible.

@@ -4,9 +4,10 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { createDirectory } from '../../src/config/create-directory.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { packageChart } from './chart.ts';
 import { buildPythonPackage, packNpmPackages } from './packages.ts';
@@ -84,7 +85,9 @@ async function readState({ isDryRun, tag, repository }: Options): Promise<Releas
 
 /** An empty directory, so that nothing of an earlier run is published. */
 async function openOutput(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
+  await createDirectory(directory).catch((error: Error) => {
+    throw new ReleaseError(`--output: ${error.message}`, { cause: error });
+  });
   if ((await readdir(directory)).length > 0) throw new ReleaseError(`--output: ${directory} is not empty`);
 }
 

@@ -3,12 +3,13 @@
  * `docs/screenshots`. The browser is real, and so is the installation: one of its own, in which an account first
  * creates some history.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { Command, Option } from '@commander-js/extra-typings';
+import { createDirectory } from '../../src/config/create-directory.ts';
 import { launchBrowser } from '../../test/support/browser.ts';
 import { startInstallation } from '../gallery/installation.ts';
 import type { Installation } from '../gallery/installation.ts';
@@ -67,7 +68,7 @@ async function photographAll(at: Installation, with_: Browser): Promise<void> {
   print('Creating sample tasks: this takes a minute or two.');
   const life = await live(at, receiver);
   if (options.only === undefined) await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
+  await createDirectory(folder);
   const origin = new URL(at.url).origin;
   for (const look of LOOKS) {
     await inWindow(with_, look, async (page) => {

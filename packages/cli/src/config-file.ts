@@ -3,9 +3,10 @@
  * other users can read is rejected, not only warned about.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { createDirectory } from './create-directory.ts';
 import { errorCodeOf } from './error-code.ts';
 import { UsageError } from './errors.ts';
 import type { CliEnvironment } from './cli-environment.ts';
@@ -79,10 +80,16 @@ function parse(file: string, text: string): ConfigFile {
   return config;
 }
 
-/** Writes the file atomically, so that other users cannot read it at any moment. */
+/**
+ * Writes the file atomically, so that other users cannot read it at any moment.
+ *
+ * @throws {UsageError} its directory cannot be created.
+ */
 export async function writeConfigFile(file: string, config: ConfigFile): Promise<void> {
   const directory = path.dirname(file);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await createDirectory(directory, { mode: 0o700 }).catch((error: unknown) => {
+    throw new UsageError(`${directory} cannot be created: ${errorCodeOf(error) ?? String(error)}`, { cause: error });
+  });
   const draft = path.join(directory, `.config-${randomBytes(6).toString('hex')}.json`);
   try {
     const handle = await open(draft, 'wx', OWNER_ONLY);

@@ -1,11 +1,12 @@
 /**
  * What a command uses: the client, the terminal, and the options that all commands have.
  */
-import { access, constants, mkdir, stat } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import type { ApiClient } from '@darkroom/api/client/api-client';
+import { createDirectory } from './create-directory.ts';
 import { errorCodeOf } from './error-code.ts';
 import { UsageError } from './errors.ts';
 import { createRetryingClient } from './retrying-client.ts';
@@ -44,29 +45,6 @@ export async function prepareDirectory(directory: string): Promise<string> {
     throw new UsageError(`outputs cannot be saved in ${directory}: ${code}`, { cause: error });
   }
   return absolute;
-}
-
-/**
- * Creates a directory and its missing parents. Node's recursive `mkdir` never returns on a file system that creates no
- * directories (/proc).
- */
-async function createDirectory(directory: string): Promise<void> {
-  try {
-    await mkdir(directory);
-  } catch (error) {
-    const code = errorCodeOf(error);
-    if (code === 'EEXIST' && (await stat(directory)).isDirectory()) return;
-    if (code !== 'ENOENT' || (await exists(path.dirname(directory)))) throw error;
-    await createDirectory(path.dirname(directory));
-    await mkdir(directory);
-  }
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** An option that may be given several times. */

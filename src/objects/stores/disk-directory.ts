@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { createDirectory } from '../../config/create-directory.ts';
 import { errorCodeOf } from '../../domain/error-code.ts';
 import { isObjectKey } from './object-key.ts';
 
@@ -25,10 +26,10 @@ export interface DiskDirectory {
 
 /** Creates the directory where it is missing, and removes what a killed process left unfinished a day ago or longer. */
 export async function openDiskDirectory(directory: string): Promise<DiskDirectory> {
-  await mkdir(directory, { recursive: true });
+  await createDirectory(directory);
   const root = await realpath(directory);
   const partial = path.join(root, PARTIAL);
-  await mkdir(partial, { recursive: true });
+  await createDirectory(partial);
   if ((await realpath(partial)) !== partial) throw new Error('the directory for unfinished files is a link');
   await removeAbandoned(partial);
   return { root, partial };

@@ -1,7 +1,7 @@
 /** Fetches what a job made as a worker would, and stores it in a directory. */
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises';
+import { copyFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import { parseAllowList } from '../../../egress/allow-list.ts';
 import { parseDenyList } from '../../../egress/deny-list.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
 import { createEgress } from '../../../egress/guarded-client.ts';
+import { createDirectory } from '../../../config/create-directory.ts';
 import { EnvironmentReader } from '../../../config/environment.ts';
 import type { GenerationRequest, ProducedFile, Provider } from '../../../providers/provider.ts';
 import type { Logger } from '../../../telemetry/log.ts';
@@ -94,7 +95,14 @@ function entryFor(url: string, problem: string): string {
   return ` (EGRESS_ALLOW=${isPlain ? 'http://' : ''}${hostname}:${port || (isPlain ? '80' : '443')})`;
 }
 
-/** @param directory is created. @throws {AdminError} a file could not be fetched. */
+/** Creates the directory before anything is paid for. @throws {AdminError} it cannot be created. */
+export async function createOutputDirectory(directory: string): Promise<void> {
+  await createDirectory(directory).catch((error: Error) => {
+    throw new AdminError(`--output ${directory}: ${error.message}`, { cause: error });
+  });
+}
+
+/** @throws {AdminError} a file could not be fetched. */
 export async function storeOutputs(
   files: readonly ProducedFile[],
   directory: string,
@@ -102,7 +110,6 @@ export async function storeOutputs(
   environment: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<readonly StoredFile[]> {
-  await mkdir(directory, { recursive: true });
   const outputs = openOutputs(environment);
   // Names of their own, so that no earlier result is overwritten.
   const run = randomBytes(3).toString('hex');

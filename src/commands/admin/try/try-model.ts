@@ -30,7 +30,7 @@ import type { Expectation } from './expectation.ts';
 import { readInput, readMedia, stageMedia } from './input.ts';
 import { describeQuote, moneyLines, moneyOf } from './money.ts';
 import { observe } from './observe.ts';
-import { storeOutputs } from './outputs.ts';
+import { createOutputDirectory, storeOutputs } from './outputs.ts';
 import { createRecorder, playBack, readRecording } from './recording.ts';
 import type { Recording } from './recording.ts';
 import { resolveUpstream } from './resolve-upstream.ts';
@@ -122,6 +122,7 @@ export async function tryModel(
   let stopping: Stopping | undefined;
   try {
     const media = await stageMedia(provider, { schema, input, given, scratch });
+    if (options.output !== undefined && source !== 'nowhere') await createOutputDirectory(options.output);
     if (options.send === true) await requireConsent(options, upstream, price);
     interrupts = startStopping(() => recorder?.save());
     stopping = startDeadline(options.timeout ?? limitsOf(definition).handlingSeconds, interrupts.signal);
