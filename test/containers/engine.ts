@@ -1,18 +1,23 @@
 /**
  * The container engine: the one that runs on this machine, or one of our own, from the programs in Debian's
  * `docker.io`, with its data in the user's cache directory, so that the second run finds the images of the first.
- * Only an engine that we started is ended.
+ * Only an engine that we started is ended. What it left behind when a run was killed, the next one removes.
  */
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cacheDirectory } from '../deploy/go-programs.ts';
+import { removeLeftovers } from '../support/leftovers.ts';
+import { openRunRecords } from '../support/run-records.ts';
 import { CannotRunError, run, say, works } from './run.ts';
 
 export interface Engine {
+  /** What the names of the bridges of this run begin with. */
+  readonly mark: string;
   /** For `docker` and compose. */
   readonly environment: Readonly<Record<string, string>>;
   /** Runs `docker`. */
@@ -23,8 +28,16 @@ export interface Engine {
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 30_000;
 
-/** @throws {CannotRunError} there is none and none can be started; it lists everything that is missing. */
+const RECORDS = openRunRecords('containers');
+
+/**
+ * @throws {CannotRunError} another run is in progress, or there is no engine and none can be started; it lists
+ *   everything that is missing.
+ */
 export async function obtainEngine(): Promise<Engine> {
+  for (const { pid } of await removeLeftovers(RECORDS)) {
+    throw new CannotRunError(`npm run test:containers is running already (process ${pid}): wait for it, or end it.`);
+  }
   if (!(await works('docker', ['--version']))) {
     throw new CannotRunError('There is no docker client on the PATH: install one, e.g. Debian’s docker.io.');
   }
@@ -32,7 +45,7 @@ export async function obtainEngine(): Promise<Engine> {
     const version = await run('docker', ['info', '--format', '{{.ServerVersion}}']);
     if (version !== '') {
       say(`A Docker engine runs here already: ${version}.`);
-      return { ...client({}), stop: () => Promise.resolve() };
+      return { ...client({}), mark: newMark(), stop: () => Promise.resolve() };
     }
   }
   const missing = await whatIsMissing();
@@ -52,10 +65,17 @@ async function whatIsMissing(): Promise<string[]> {
   return missing;
 }
 
+/** Of few characters: the name of a link has 15 at most. */
+function newMark(): string {
+  return `drc${randomInt(0x10_00, 0x1_00_00).toString(16)}`;
+}
+
 async function startEngine(): Promise<Engine> {
+  const mark = newMark();
   const data = path.join(cacheDirectory(), 'docker');
   await mkdir(data, { recursive: true });
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-engine-'));
+  await RECORDS.add({ mark, directory });
   const address = `unix://${path.join(directory, 'docker.sock')}`;
   const logFile = path.join(directory, 'dockerd.log');
   const log = await open(logFile, 'w');
@@ -80,8 +100,9 @@ async function startEngine(): Promise<Engine> {
     if (child.exitCode === null && child.signalCode === null) await exited;
     clearTimeout(timer);
     await rm(directory, { recursive: true, force: true });
+    await RECORDS.remove(mark);
   };
-  const engine = { ...client({ DOCKER_HOST: address }), stop };
+  const engine = { ...client({ DOCKER_HOST: address }), mark, stop };
   const deadline = Date.now() + START_TIMEOUT_MS;
   // The client succeeds without a server; only the server's version shows that it runs.
   while (!(await works('docker', ['version', '--format', '{{.Server.Version}}'], engine))) {
@@ -98,7 +119,7 @@ async function startEngine(): Promise<Engine> {
   return engine;
 }
 
-function client(address: Readonly<Record<string, string>>): Omit<Engine, 'stop'> {
+function client(address: Readonly<Record<string, string>>): Pick<Engine, 'environment' | 'docker'> {
   // The classic builder is part of every engine; the other one is a plug-in of the client.
   const environment = { ...address, DOCKER_BUILDKIT: '0' };
   return {

@@ -16,7 +16,7 @@ import type { Engine } from './engine.ts';
 import { obtainFormerRelease } from './former-release.ts';
 import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
 import { CannotRunError, say, seconds } from './run.ts';
-import { IMAGE, prepareStack } from './stack.ts';
+import { IMAGE, prepareStack, requireFreeNetworks } from './stack.ts';
 import type { Stack } from './stack.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
 import type { TemporalUiLogin } from './temporal-ui-login.ts';
@@ -83,6 +83,7 @@ async function prepare({ engine, images, login }: Prepared): Promise<Stack> {
   toUndo.push(() => stack.remove());
   await removeReceiver(engine);
   await stack.compose('down', '--volumes', '--remove-orphans');
+  await requireFreeNetworks();
   return stack;
 }
 

@@ -7,9 +7,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { parse, parseDocument } from 'yaml';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { COMPOSE_FILE } from '../deploy/compose-file.ts';
+import { linksIn } from '../support/leftovers.ts';
 import type { Engine } from './engine.ts';
 import { CannotRunError, run, works } from './run.ts';
 
@@ -83,7 +85,7 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
   const replaceFiles = async (files: ContainerFiles): Promise<void> => {
     root = files.directory;
     const text = files.compose.replace(/^name: .+$/m, '').replace('env_file: [.env]', `env_file: [${file}]`);
-    await writeFile(composeFile, text);
+    await writeFile(composeFile, withNamedBridges(text, engine.mark));
   };
   await replaceFiles(await ownFiles());
   return {
@@ -97,6 +99,44 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** So that the next run finds them, if this one is killed. */
+function withNamedBridges(composeText: string, mark: string): string {
+  const file = parseDocument(composeText);
+  for (const [name, network] of new Map([['default', null], ...networksOf(composeText)])) {
+    // The name of a link has 15 characters at most.
+    const options = { 'com.docker.network.bridge.name': `${mark}-${name}`.slice(0, 15) };
+    file.setIn(['networks', name], file.createNode({ ...network, driver_opts: options }));
+  }
+  return String(file);
+}
+
+function networksOf(composeText: string): ReadonlyMap<string, ComposeNetwork | null> {
+  const { networks = {} } = parse(composeText) as { networks?: Readonly<Record<string, ComposeNetwork | null>> };
+  return new Map(Object.entries(networks));
+}
+
+interface ComposeNetwork {
+  readonly ipam?: { readonly config?: readonly { readonly subnet?: string }[] };
+}
+
+/**
+ * Two links with the same network take each other's packets, and the stack would never become ready.
+ *
+ * @throws {CannotRunError} a link has the network of one in docker-compose.yml.
+ */
+export async function requireFreeNetworks(): Promise<void> {
+  for (const network of networksOf((await ownFiles()).compose).values()) {
+    for (const { subnet } of network?.ipam?.config ?? []) {
+      const [taken] = subnet === undefined ? [] : await linksIn(subnet);
+      if (taken === undefined) continue;
+      throw new CannotRunError(
+        `The network ${subnet} of docker-compose.yml is in use here by the link ${taken}. Stop the installation that ` +
+          `has it; if an engine that is gone has left it behind, remove it: ip link delete ${taken}`,
+      );
+    }
+  }
 }
 
 async function findCompose(engine: Engine): Promise<readonly [string, ...string[]]> {

@@ -7,16 +7,19 @@ import { randomInt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { errorCodeOf } from '../../src/domain/error-code.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
+import { removeLeftovers } from '../support/leftovers.ts';
+import { openRunRecords } from '../support/run-records.ts';
 import { Router } from './router.ts';
 
 const run = promisify(execFile);
 
 const BRIDGE = 'bridge';
+const RECORDS = openRunRecords('hosts');
 
 /** Why there can be no hosts here, for the `skip` of a test; false if there can. */
 export function whyNoHosts(): string | false {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'network namespaces need Linux and root';
-  const name = 'dr-probe';
+  const name = `dr-probe-${process.pid}`;
   const made = spawnSync('ip', ['netns', 'add', name], { encoding: 'utf8' });
   if (made.status !== 0) return `no network namespaces here: ${made.stderr || String(made.error)}`;
   const filtered = spawnSync('ip', ['netns', 'exec', name, 'iptables', '-L', '-n'], { encoding: 'utf8' });
@@ -34,8 +37,13 @@ export class Network {
   readonly #hosts: Host[] = [];
   #router: Router | undefined;
 
+  /** Removes what runs that were killed have left first. */
   static async open(): Promise<Network> {
     const network = new Network();
+    for (const { mark, pid } of await removeLeftovers(RECORDS)) {
+      process.stderr.write(`Another run, process ${pid}, has the network ${mark} here; it is left alone.\n`);
+    }
+    await RECORDS.add({ mark: network.#outer });
     await run('ip', ['netns', 'add', network.#switch]);
     await network.#onSwitch('ip', 'link', 'add', BRIDGE, 'type', 'bridge');
     await network.#onSwitch('ip', 'link', 'set', BRIDGE, 'up');
@@ -157,6 +165,7 @@ export class Network {
     await this.#router?.stop();
     for (const { namespace } of this.#hosts) await run('ip', ['netns', 'del', namespace]);
     await run('ip', ['netns', 'del', this.#switch]);
+    await RECORDS.remove(this.#outer);
   }
 }
 
