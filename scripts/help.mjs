@@ -1,7 +1,7 @@
 /**
  * Answers the npm scripts below with `-- --help` (or `-h`) from texts beside this file, so that a user who looks around
- * first does not have to wait for an installation and a build. The programs of the first two print the same texts
- * themselves (test/commands/help.test.ts compares), in containers too, where these scripts do not exist.
+ * first does not have to wait for an installation and a build. Programs that have a help of their own print the same
+ * (test/commands/help.test.ts compares): `start` and `admin` in containers too, where these scripts do not exist.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -18,10 +18,28 @@ const TEXTS = {
   images: 'help/images.txt',
   bench: 'help/bench.txt',
   release: 'help/release.txt',
+  build: 'help/build.txt',
+  chaos: 'help/chaos.txt',
+  attack: 'help/attack.txt',
+  gallery: 'help/gallery.txt',
+  screenshots: 'help/screenshots.txt',
+  ts: 'help/ts.txt',
+  cli: 'help/cli.txt',
 };
 
 /** Commands that have no help but that text, whatever else is requested with it. */
-const WITH_ONE_TEXT = new Set(['test', 'test:wide', 'test:containers', 'check', 'images']);
+const WITH_ONE_TEXT = new Set([
+  'test',
+  'test:wide',
+  'test:containers',
+  'check',
+  'images',
+  'build',
+  'chaos',
+  'attack',
+  'gallery',
+  'screenshots',
+]);
 
 /** The options of the commands above that take a value. */
 const WITH_VALUE = new Set(['--data-dir', '--tag', '--output', '--helm', '--python']);

@@ -17,6 +17,7 @@ import type { FaultKind } from './schedule.ts';
 import { count, positiveNumber } from '../support/number-options.ts';
 
 const options = new Command('npm run chaos --')
+  .description('Puts an installation under faults of every kind, and checks afterwards that nothing was lost.')
   .option('--seed <number>', 'the same seed is the same schedule of faults and wishes', count, 1)
   .option('--minutes <number>', 'how long the storm lasts; recovery and checks come after it', positiveNumber, 3)
   .addOption(

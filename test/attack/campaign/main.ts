@@ -13,6 +13,7 @@ import { isGood, summaryOf } from './report.ts';
 import { count, positiveNumber } from '../../support/number-options.ts';
 
 const options = new Command('npm run attack --')
+  .description('Attacks an installation, and checks what that does to an account that works there.')
   .option(
     '--minutes <number>',
     'how long the attack lasts; the time without it before, and the checks after it, come on top',
