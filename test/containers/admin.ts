@@ -10,17 +10,21 @@ export async function admin(stack: Stack, ...args: readonly string[]): Promise<u
   return JSON.parse(await stack.compose('run', '--rm', '-T', 'api', 'admin', ...args, '--json')) as unknown;
 }
 
+/** Runs `admin` with arguments. @returns what it prints as JSON. */
+export type RunAdmin = (...args: readonly string[]) => Promise<unknown>;
+
 /** Runs it in the container of the api: a container of its own first runs again what the api depends on. */
-async function adminInApi(stack: Stack, ...args: readonly string[]): Promise<unknown> {
+export function adminInApi(stack: Stack): RunAdmin {
   const program = ['node', 'dist/src/main.js', 'admin'];
-  return JSON.parse(await stack.compose('exec', '-T', 'api', ...program, ...args, '--json')) as unknown;
+  return async (...args) =>
+    JSON.parse(await stack.compose('exec', '-T', 'api', ...program, ...args, '--json')) as unknown;
 }
 
 /** @throws {Error} the ledger does not add up, or a task was not charged exactly once. */
-export async function verifyCharges(stack: Stack, taskIds: readonly string[]): Promise<void> {
-  assert.deepEqual(await adminInApi(stack, 'ledger', 'verify'), { holds: true, violations: [] });
+export async function verifyCharges(runAdmin: RunAdmin, taskIds: readonly string[]): Promise<void> {
+  assert.deepEqual(await runAdmin('ledger', 'verify'), { holds: true, violations: [] });
   const list = ['ledger', 'list', '--kind', 'capture', '--size', String(MOST_ENTRIES)];
-  const { entries, nextCursor } = (await adminInApi(stack, ...list)) as {
+  const { entries, nextCursor } = (await runAdmin(...list)) as {
     readonly entries: readonly { readonly reference: string }[];
     readonly nextCursor?: string;
   };

@@ -23,9 +23,8 @@ const DEBIAN_PACKAGES = ['ca-certificates', 'netcat-openbsd', 'postgresql-client
 const NODE_VERSION = '24.21.0';
 const NPM_VERSION = '11.21.2';
 
-interface BaseImage {
-  /** The variable of docker-compose.yml. */
-  readonly variable: string;
+/** An image and how it is made here. */
+export interface ImageRecipe {
   /** With its tag, as in our files. */
   readonly name: string;
   /** `{{base}}` is the Debian image. */
@@ -36,29 +35,43 @@ interface BaseImage {
   prepare(directory: string): Promise<void>;
 }
 
+interface BaseImage extends ImageRecipe {
+  /** The variable of docker-compose.yml. */
+  readonly variable: string;
+}
+
 /**
  * Builds the missing images.
  *
+ * @param only the variables of the images that are needed; default: all.
  * @returns the variables of docker-compose.yml that name the images.
  */
-export async function makeBaseImages(engine: Engine): Promise<Readonly<Record<string, string>>> {
+export async function makeBaseImages(
+  engine: Engine,
+  only?: readonly string[],
+): Promise<Readonly<Record<string, string>>> {
   const base = await makeDebian(engine);
   // The real one lacks the packages that were added here.
   const variables: Record<string, string> = { RUNTIME_IMAGE: base };
   for (const image of await describeImages()) {
-    const dockerfile = image.dockerfile.replace('{{base}}', base);
-    const tag = `${image.name}-darkroom-${fingerprint(dockerfile + (image.entrypoint ?? ''))}`;
-    if (!(await works('docker', ['image', 'inspect', tag], engine))) {
-      say(`Making the image ${image.name} …`);
-      await inDirectory(async (directory) => {
-        await image.prepare(directory);
-        await writeFile(path.join(directory, 'Dockerfile'), dockerfile);
-        await engine.docker(['build', '--quiet', '--tag', tag, directory]);
-      });
-    }
-    variables[image.variable] = tag;
+    if (only !== undefined && !only.includes(image.variable)) continue;
+    variables[image.variable] = await makeImage(engine, base, image);
   }
   return variables;
+}
+
+/** Builds an image unless it is there already. @param base the Debian image. @returns its name. */
+export async function makeImage(engine: Engine, base: string, image: ImageRecipe): Promise<string> {
+  const dockerfile = image.dockerfile.replace('{{base}}', base);
+  const tag = `${image.name}-darkroom-${fingerprint(dockerfile + (image.entrypoint ?? ''))}`;
+  if (await works('docker', ['image', 'inspect', tag], engine)) return tag;
+  say(`Making the image ${image.name} …`);
+  await inDirectory(async (directory) => {
+    await image.prepare(directory);
+    await writeFile(path.join(directory, 'Dockerfile'), dockerfile);
+    await engine.docker(['build', '--quiet', '--tag', tag, directory]);
+  });
+  return tag;
 }
 
 /** @returns its name, which contains what it was built from. */

@@ -24,10 +24,11 @@ export interface CheckContext {
   readonly receiver: Receiver;
 }
 
-export interface Check {
+/** @typeParam Context what it needs: less than all for a check that another installation has to pass too. */
+export interface Check<Context = CheckContext> {
   readonly name: string;
   /** Throws if it does not hold. @returns what was measured, for the report. */
-  check(context: CheckContext): Promise<string | undefined>;
+  check(context: Context): Promise<string | undefined>;
 }
 
 export const CHECKS: readonly Check[] = [

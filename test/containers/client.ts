@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import type { LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { Agent, FormData, request } from 'undici';
@@ -55,11 +56,16 @@ export class ContainerClient {
   readonly #agent: Agent;
   key = '';
 
-  /** @param authority the certificate that signs the proxy's, in PEM. */
-  constructor(origin: string, authority: string) {
+  /**
+   * @param authority the certificate that signs the proxy's, in PEM. @param address where the name of the origin leads,
+   * if no resolver knows it.
+   */
+  constructor(origin: string, authority: string, address?: string) {
     this.#origin = origin;
     this.#authority = authority;
-    this.#agent = new Agent({ connect: { ca: authority } });
+    this.#agent = new Agent({
+      connect: { ca: authority, ...(address === undefined ? {} : { lookup: resolveTo(address) }) },
+    });
   }
 
   async send(method: Method, path: string, sent: Sent = {}): Promise<Answer> {
@@ -216,6 +222,13 @@ export class ContainerClient {
       await delay(answer === undefined ? REPEAT_AFTER_MS : repeatAfterMs(answer));
     }
   }
+}
+
+function resolveTo(address: string): LookupFunction {
+  return (_name, { all }, done) => {
+    if (all === true) done(null, [{ address, family: 4 }]);
+    else done(null, address, 4);
+  };
 }
 
 function shouldRepeat({ status }: Answer): boolean {

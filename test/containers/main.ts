@@ -6,7 +6,6 @@
  *
  * Arguments: `installation`, `upgrade`; default: both.
  */
-import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
 import { makeBaseImages } from './base-images.ts';
 import { CHECKS } from './checks.ts';
 import type { CheckContext } from './checks.ts';
@@ -16,7 +15,7 @@ import type { Engine } from './engine.ts';
 import { obtainFormerRelease } from './former-release.ts';
 import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
 import { CannotRunError, say, seconds } from './run.ts';
-import { IMAGE, prepareStack, requireFreeNetworks } from './stack.ts';
+import { buildImage, prepareStack, requireFreeNetworks } from './stack.ts';
 import type { Stack } from './stack.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
 import type { TemporalUiLogin } from './temporal-ui-login.ts';
@@ -61,14 +60,6 @@ async function main(names: readonly string[]): Promise<number> {
   }
   say(`${failed} violations, altogether ${seconds(Date.now() - begun)}.`);
   return failed === 0 ? 0 : 1;
-}
-
-async function buildImage(engine: Engine, images: Readonly<Record<string, string>>): Promise<void> {
-  const begun = Date.now();
-  say('Building our image …');
-  const bases = ['NODE_IMAGE', 'RUNTIME_IMAGE'].flatMap((name) => ['--build-arg', `${name}=${images[name]}`]);
-  await engine.docker(['build', ...bases, '--tag', IMAGE, PACKAGE_ROOT]);
-  say(`Built our image in ${seconds(Date.now() - begun)}.`);
 }
 
 /** Removes leftovers of an interrupted run too. */

@@ -1,7 +1,7 @@
 /** The endpoints of OpenAI's clients, through the proxy: text in both dialects, also streamed, and media. */
 import assert from 'node:assert/strict';
 import sharp from 'sharp';
-import type { Check } from './checks.ts';
+import type { Check, CheckContext } from './checks.ts';
 
 const TEXT_MODEL = 'darkroom/conformance-text';
 /** Long enough to arrive in many pieces. */
@@ -12,7 +12,7 @@ interface Video {
   readonly status: string;
 }
 
-export const OPENAI_CHECKS: readonly Check[] = [
+export const OPENAI_CHECKS: readonly Check<Pick<CheckContext, 'client'>>[] = [
   {
     name: 'chat completions answer, and are streamed as they are generated',
     async check({ client }) {

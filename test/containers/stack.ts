@@ -13,7 +13,7 @@ import { reservePort } from '../support/reserve-port.ts';
 import { COMPOSE_FILE } from '../deploy/compose-file.ts';
 import { linksIn } from '../support/leftovers.ts';
 import type { Engine } from './engine.ts';
-import { CannotRunError, run, works } from './run.ts';
+import { CannotRunError, run, say, seconds, works } from './run.ts';
 
 /** So that an installation on the same engine keeps its volumes. */
 export const PROJECT = 'darkroom-test-containers';
@@ -40,6 +40,15 @@ export interface Stack {
   replaceFiles(files: ContainerFiles): Promise<void>;
   /** Removes containers, networks and volumes. */
   remove(): Promise<void>;
+}
+
+/** Builds our image. @param images the base images, by their variables in docker-compose.yml. */
+export async function buildImage(engine: Engine, images: Readonly<Record<string, string>>): Promise<void> {
+  const begun = Date.now();
+  say('Building our image …');
+  const bases = ['NODE_IMAGE', 'RUNTIME_IMAGE'].flatMap((name) => ['--build-arg', `${name}=${images[name]}`]);
+  await engine.docker(['build', ...bases, '--tag', IMAGE, PACKAGE_ROOT]);
+  say(`Built our image in ${seconds(Date.now() - begun)}.`);
 }
 
 export async function ownFiles(): Promise<ContainerFiles> {

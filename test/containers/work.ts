@@ -3,7 +3,8 @@
  * made by a client that repeats its request until there is an answer; and what must hold of them in the end.
  */
 import assert from 'node:assert/strict';
-import { verifyCharges } from './admin.ts';
+import { adminInApi, verifyCharges } from './admin.ts';
+import type { RunAdmin } from './admin.ts';
 import type { ContainerClient, ContainerTask } from './client.ts';
 import type { Engine } from './engine.ts';
 import { RECEIVER, callbacksOf, verifyCallback } from './receiver.ts';
@@ -26,11 +27,18 @@ export interface Work {
   readonly taskId: string;
 }
 
-/** Creates the tasks. @param name distinguishes them from those of other calls. */
-export function startWork(client: ContainerClient, name: string): Promise<readonly Work[]> {
+/** What the bodies of tasks have besides their model and input. */
+const WITH_CALLBACK = { callback: { url: RECEIVER.url } };
+
+/** Creates the tasks. @param name distinguishes them from those of other calls. @param extra what their bodies add. */
+export function startWork(
+  client: ContainerClient,
+  name: string,
+  extra: Readonly<Record<string, unknown>> = WITH_CALLBACK,
+): Promise<readonly Work[]> {
   return Promise.all(
     BODIES.map(async (media, index) => {
-      const body = { ...media, callback: { url: RECEIVER.url } };
+      const body = { ...media, ...extra };
       const idempotencyKey = `${name}-${index}`;
       const { taskId } = await client.createPatiently(body, idempotencyKey);
       return { idempotencyKey, body, taskId };
@@ -55,13 +63,20 @@ export async function verifyWork(
   { client, engine, stack }: { readonly client: ContainerClient; readonly engine: Engine; readonly stack: Stack },
   work: readonly Work[],
 ): Promise<void> {
+  await verifyTasks(client, adminInApi(stack), work);
+  for (const { taskId } of work) {
+    await client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered');
+    for (const callback of await callbacksOf(engine, taskId)) verifyCallback(callback);
+  }
+}
+
+/** The same, of tasks whose callbacks nothing receives. */
+export async function verifyTasks(client: ContainerClient, runAdmin: RunAdmin, work: readonly Work[]): Promise<void> {
   for (const { taskId, idempotencyKey, body } of work) {
     const task: ContainerTask = await client.waitFor(taskId, ({ status }) => TERMINAL.includes(status));
     await client.download(task);
-    await client.waitFor(taskId, ({ callback }) => callback?.state === 'delivered');
-    for (const callback of await callbacksOf(engine, taskId)) verifyCallback(callback);
     assert.equal((await client.createPatiently(body, idempotencyKey)).taskId, taskId, 'it is made a second time');
   }
   const taskIds = work.map(({ taskId }) => taskId);
-  await verifyCharges(stack, taskIds);
+  await verifyCharges(runAdmin, taskIds);
 }
