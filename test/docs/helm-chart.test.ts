@@ -2,18 +2,31 @@
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { packageFile } from '../../src/config/package-root.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { documentedValues } from './helm-values.ts';
 import type { SchemaNode } from './helm-values.ts';
+import { composeImage } from '../deploy/compose-file.ts';
 import { CHART, OF_STANDALONE, renderHelmChart } from './render-helm-chart.ts';
 
 const read = (file: string): Promise<string> => readFile(packageFile(`${CHART}/${file}`), 'utf8');
 
 async function schema(): Promise<SchemaNode> {
   return JSON.parse(await read('values.schema.json')) as SchemaNode;
+}
+
+interface Containers {
+  readonly initContainers?: readonly { readonly name: string; readonly image: string }[];
+  readonly containers: readonly { readonly name: string; readonly image: string }[];
+}
+
+/** An object of `examples/backing.yaml`. */
+interface Backing {
+  readonly kind: string;
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly template?: { readonly spec: Containers } };
 }
 
 /** Paths of the objects that a schema describes by their properties. */
@@ -106,6 +119,30 @@ describe('the Helm chart', () => {
       );
     });
   }
+
+  it('brings for a trial the scripts of docker/ and the images of docker-compose.yml', async () => {
+    const objects = parseAllDocuments(await read('examples/backing.yaml')).map(
+      (document) => document.toJS() as Backing,
+    );
+    const scripts = objects.find(({ kind }) => kind === 'ConfigMap')?.data ?? {};
+    const containers = objects.flatMap(({ spec }) => {
+      const pod = spec?.template?.spec;
+      return pod === undefined ? [] : [...(pod.initContainers ?? []), ...pod.containers];
+    });
+
+    assert.deepEqual(scripts, {
+      'create-databases.sh': await readFile(packageFile('docker/postgres/create-databases.sh'), 'utf8'),
+      'setup-schema.sh': await readFile(packageFile('docker/temporal/setup-schema.sh'), 'utf8'),
+      'dynamic-config.yaml': await readFile(packageFile('docker/temporal/dynamic-config.yaml'), 'utf8'),
+    });
+    for (const [name, service] of [
+      ['postgres', 'postgres'],
+      ['schema', 'temporal-schema'],
+      ['temporal', 'temporal'],
+    ] as const) {
+      assert.equal(containers.find((container) => container.name === name)?.image, composeImage(service).join(':'));
+    }
+  });
 
   it('has a version of the program', async () => {
     const { version } = JSON.parse(await readFile(packageFile('package.json'), 'utf8')) as { version: string };
