@@ -175,6 +175,11 @@ async function testContainers(args) {
   return runCompiled('test/containers/main.ts', args);
 }
 
+/** The Helm chart in a cluster of one node, which is made here. */
+async function testCluster(args) {
+  return runCompiled('test/cluster/main.ts', args);
+}
+
 const COMMANDS = {
   start: (args) => runRole('start', args),
   admin: (args) => runRole('admin', args),
@@ -190,6 +195,7 @@ const COMMANDS = {
   attack,
   ts,
   'test:containers': testContainers,
+  'test:cluster': testCluster,
   build: async () => {
     await prepare({ builds: true });
     return 0;

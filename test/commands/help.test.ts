@@ -78,6 +78,7 @@ describe('help before anything is installed', { concurrency: true }, () => {
     ['npm test', 'test', '--unit', '--help'],
     ['npm run test:containers', 'test:containers', '--help'],
     ['npm run test:containers', 'test:containers', 'upgrade', '-h'],
+    ['npm run test:cluster', 'test:cluster', '--help'],
     ['npm run check', 'check', '--help'],
     ['npm run images', 'images', '--help'],
     ['npm run images', 'images', 'check', '--help'],

@@ -1,0 +1,106 @@
+/**
+ * `npm run test:cluster`: the Helm chart in a real cluster of one node, which is made on this machine
+ * (test/cluster/node.ts): installs the chart with values-trial.yaml, does what a user and an operator do, and removes
+ * pods and replaces releases while tasks are in progress. Exits with 0 if everything held, 1 if something did not, and
+ * 2 if it cannot be run here.
+ *
+ * Option: `--keep` leaves the cluster running until Ctrl-C.
+ */
+import { once } from 'node:events';
+import { obtainEngine } from '../containers/engine.ts';
+import { CannotRunError, say, seconds } from '../containers/run.ts';
+import { obtainHelm, whyNoHelm } from '../wide/helm-programs.ts';
+import { CLUSTER_CHECKS } from './checks.ts';
+import { Cluster, imageOfChart } from './cluster.ts';
+import { importImages, makeClusterImages } from './images.ts';
+import { startNode, whatNodeMisses } from './node.ts';
+import { obtainKubernetes, whyNoKubernetes } from './programs.ts';
+
+const HELM_VERSION = '4.3.1';
+
+/** What is undone at the end, in reverse order; emptied as it is done. */
+const toUndo: (() => Promise<void>)[] = [];
+
+async function main(args: readonly string[]): Promise<number> {
+  const unknown = args.filter((argument) => argument !== '--keep');
+  if (unknown.length > 0) throw new CannotRunError(`Unknown: ${unknown.join(', ')}. The only option is --keep.`);
+  const problems = [...(await whatNodeMisses()), whyNoKubernetes(), whyNoHelm()].filter((text) => text !== false);
+  if (problems.length > 0) throw new CannotRunError(`No cluster can run here: ${problems.join('; ')}.`);
+  const begun = Date.now();
+  const programs = { kubernetes: await obtainKubernetes(), helm: await obtainHelm(HELM_VERSION) };
+
+  const engine = await obtainEngine();
+  toUndo.push(() => engine.stop());
+  const images = await makeClusterImages(engine, programs.kubernetes, [await imageOfChart()]);
+  const nodeBegun = Date.now();
+  say('Starting a node …');
+  const node = await startNode(programs.kubernetes);
+  toUndo.push(() => node.stop());
+  say(`The node was ready after ${seconds(Date.now() - nodeBegun)}.`);
+  await importImages(engine, node, images);
+
+  const cluster = new Cluster(node, programs);
+  const failed = await runChecks(cluster);
+  say(`${failed} violations, altogether ${seconds(Date.now() - begun)}.`);
+  if (failed > 0) process.stderr.write(`${await node.logs()}\n`);
+  if (args.includes('--keep')) {
+    say(`The cluster stays until Ctrl-C: export KUBECONFIG=${node.files.kubeconfig}`);
+    await once(process, 'SIGINT');
+  }
+  return failed === 0 ? 0 : 1;
+}
+
+async function runChecks(cluster: Cluster): Promise<number> {
+  const prepared = await report(cluster, 'PostgreSQL, Temporal and an S3 server run in the cluster', async () => {
+    await cluster.prepare();
+    return undefined;
+  });
+  const installed = await report(cluster, '`helm install --wait` migrates and starts api and worker', async () => {
+    await cluster.install();
+    return undefined;
+  });
+  if (prepared + installed > 0) return prepared + installed;
+  const client = await cluster.connect();
+  toUndo.push(() => client.close());
+  let failed = 0;
+  for (const { name, check } of CLUSTER_CHECKS) failed += await report(cluster, name, () => check({ cluster, client }));
+  return failed;
+}
+
+/** @returns 1 if it failed, and 0 if it held. */
+async function report(cluster: Cluster, name: string, check: () => Promise<string | undefined>): Promise<number> {
+  const begun = Date.now();
+  try {
+    const found = await check();
+    say(`ok      ${name} (${seconds(Date.now() - begun)})${found === undefined ? '' : `: ${found}`}`);
+    return 0;
+  } catch (error) {
+    say(`FAILED  ${name} (${seconds(Date.now() - begun)}): ${error instanceof Error ? error.message : String(error)}`);
+    process.stderr.write(`${await cluster.describe()}\n`);
+    return 1;
+  }
+}
+
+async function cleanUp(): Promise<void> {
+  for (let undo = toUndo.pop(); undo !== undefined; undo = toUndo.pop()) {
+    await undo().catch((error: unknown) => {
+      say(`Not cleaned up: ${error instanceof Error ? error.message : String(error)}`);
+      process.exitCode = 1;
+    });
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    say('Interrupted: cleaning up …');
+    void cleanUp().finally(() => process.exit(130));
+  });
+}
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  say(error instanceof CannotRunError ? error.message : String(error instanceof Error ? error.stack : error));
+  process.exitCode = error instanceof CannotRunError ? 2 : 1;
+} finally {
+  await cleanUp();
+}
