@@ -85,6 +85,7 @@ state = "/run/containerd"
 [grpc]
 address = "/run/containerd/containerd.sock"
 [plugins."io.containerd.grpc.v1.cri"]
+restrict_oom_score_adj = true
 sandbox_image = "${PAUSE_IMAGE}"
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "/usr/lib/cni"

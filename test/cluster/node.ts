@@ -22,7 +22,7 @@ import {
 } from './node-files.ts';
 import type { NodeFiles } from './node-files.ts';
 
-const START_TIMEOUT_MS = 3 * 60_000;
+const START_TIMEOUT_MS = 5 * 60_000;
 const CGROUPS = '/sys/fs/cgroup';
 /** The first process of the namespaces: it waits for the orphans of the others. */
 const WAIT_FOR_ORPHANS = 'while :; do sleep 86400 & wait; done';

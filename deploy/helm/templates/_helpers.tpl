@@ -141,6 +141,16 @@ versions there is one, without a suffix. With them a release keeps its Deploymen
 {{- end -}}
 {{- end -}}
 
+{{/*
+The replicas of a Deployment that an autoscaler owns, as they are now: where a release before had set them, leaving them
+out would mean one until the autoscaler looks. Without a cluster, and before the first install, there is nothing to keep.
+*/}}
+{{- define "darkroom.liveReplicas" -}}
+{{- with lookup "apps/v1" "Deployment" .root.Release.Namespace .name -}}
+replicas: {{ int .spec.replicas }}
+{{- end -}}
+{{- end -}}
+
 {{/* The Deployment of an entry of `workers` in one release. Takes `root`, `worker` and `release`: 63 characters at most. */}}
 {{- define "darkroom.workerName" -}}
 {{- $name := include "darkroom.fullname" .root -}}
