@@ -42,8 +42,10 @@ export interface Pod {
 export class Cluster {
   readonly #environment: Readonly<Record<string, string>>;
   readonly #helm: string;
+  readonly #node: Node;
 
   constructor(node: Node, { kubernetes, helm }: Programs) {
+    this.#node = node;
     this.#helm = helm;
     const { directory, kubeconfig } = node.files;
     this.#environment = {
@@ -91,6 +93,14 @@ export class Cluster {
   /** Runs a script of the shell in the containers of a role. */
   shell(pod: string, script: string): Promise<string> {
     return this.ours('exec', pod, '--', 'sh', '-c', script);
+  }
+
+  /** Whether policies have an effect: what enforces them needs a kernel whose packet filter queues packets (nft_queue). */
+  enforcesPolicies(): Promise<boolean> {
+    return this.#node.inside('nft', ['list', 'table', 'inet', 'kube-network-policies']).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** A value of a Secret of ours. */
@@ -166,8 +176,15 @@ export class Cluster {
     const events = await ask('get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp');
     const logs = ['api', 'worker', 'migrate'].map((component) =>
       ask(
-        ...['--namespace', NAMESPACE, 'logs', '--selector', `app.kubernetes.io/component=${component}`],
-        ...['--all-containers', '--prefix', '--tail=15', '--ignore-errors'],
+        '--namespace',
+        NAMESPACE,
+        'logs',
+        '--selector',
+        `app.kubernetes.io/component=${component}`,
+        '--all-containers',
+        '--prefix',
+        '--tail=15',
+        '--ignore-errors',
       ),
     );
     return [

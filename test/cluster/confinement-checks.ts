@@ -6,6 +6,7 @@ import type { Cluster } from './cluster.ts';
 
 const ROLES = ['api', 'worker'] as const;
 const CONNECT_TIMEOUT_MS = 3_000;
+const NOT_ENFORCED = 'accepted, but not enforced here: the kernel has no nft_queue';
 
 /** Each is reached, or not, from a pod of a role. */
 const DESTINATIONS = [
@@ -54,6 +55,7 @@ export const CONFINEMENT_CHECKS: readonly ClusterCheck[] = [
   {
     name: 'network policies let pods reach PostgreSQL, Temporal, the store and names, and nothing else of the cluster',
     async check({ cluster }) {
+      if (!(await cluster.enforcesPolicies())) return NOT_ENFORCED;
       const { metadata } = await cluster.podOf('worker');
       for (const { host, port, isReached } of DESTINATIONS) {
         assert.equal(await reaches(cluster, metadata.name, host, port), isReached, `${host}:${port}`);
@@ -64,6 +66,7 @@ export const CONFINEMENT_CHECKS: readonly ClusterCheck[] = [
   {
     name: 'network policies let the proxy reach the api, and no other pod',
     async check({ cluster }) {
+      if (!(await cluster.enforcesPolicies())) return NOT_ENFORCED;
       const { status } = await cluster.podOf('api');
       const worker = await cluster.podOf('worker');
       assert.equal(await reaches(cluster, worker.metadata.name, status.podIP ?? '', 8787), false);

@@ -13,8 +13,18 @@ const TRUSTED = 'api.trustedProxies={10.244.0.0/16,127.0.0.1/32}';
 const TWO = ['api.replicas=2', 'workerDefaults.replicas=2'];
 /** What a release may leave behind: nothing of the chart's. */
 const KINDS = [
-  ...['deployments', 'replicasets', 'pods', 'jobs', 'services', 'configmaps', 'secrets', 'serviceaccounts'],
-  ...['ingresses', 'networkpolicies', 'poddisruptionbudgets', 'horizontalpodautoscalers'],
+  'deployments',
+  'replicasets',
+  'pods',
+  'jobs',
+  'services',
+  'configmaps',
+  'secrets',
+  'serviceaccounts',
+  'ingresses',
+  'networkpolicies',
+  'poddisruptionbudgets',
+  'horizontalpodautoscalers',
 ];
 
 export const RELEASE_CHECKS: readonly ClusterCheck[] = [
@@ -65,13 +75,15 @@ export const RELEASE_CHECKS: readonly ClusterCheck[] = [
     },
   },
   {
-    name: 'autoscalers are accepted, and keep their minimum without a metric',
+    name: 'autoscalers are accepted, and no pod is lost when they are turned on',
     async check(context) {
       const { cluster } = context;
       const scaled = ['api.autoscaling.enabled=true', 'workerDefaults.autoscaling.enabled=true'];
       await cluster.upgrade(TRUSTED, ...TWO, ...scaled);
       const names = await cluster.ours('get', 'horizontalpodautoscalers', '--output', 'name');
       assert.equal(names.split('\n').length, 2, names);
+      const replicas = await cluster.ours('get', 'deployments', '--output', 'jsonpath={.items[*].spec.replicas}');
+      assert.equal(replicas, '2 2');
       await cluster.waitForRollout();
       const numbers = [(await cluster.pods('api')).length, (await cluster.pods('worker')).length];
       assert.deepEqual(numbers, [2, 2]);
@@ -84,6 +96,8 @@ export const RELEASE_CHECKS: readonly ClusterCheck[] = [
     async check({ cluster }) {
       const begun = Date.now();
       await cluster.helm('uninstall', 'darkroom', '--wait', '--timeout', '5m');
+      // It does not wait for the pods.
+      await cluster.ours('wait', 'pod', '--all', '--for=delete', '--timeout=5m');
       const uninstalledMs = Date.now() - begun;
       const left = (await cluster.ours('get', KINDS.join(','), '--output', 'name')).split('\n').toSorted();
       // Made by the user, and by Kubernetes in every namespace.
