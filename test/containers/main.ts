@@ -15,7 +15,7 @@ import type { Engine } from './engine.ts';
 import { obtainFormerRelease } from './former-release.ts';
 import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
 import { CannotRunError, say, seconds } from './run.ts';
-import { buildImage, prepareStack, requireFreeNetworks } from './stack.ts';
+import { buildImage, findCompose, prepareStack, requireFreeNetworks } from './stack.ts';
 import type { Stack } from './stack.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
 import type { TemporalUiLogin } from './temporal-ui-login.ts';
@@ -45,6 +45,8 @@ async function main(names: readonly string[]): Promise<number> {
   const begun = Date.now();
   const engine = await obtainEngine();
   toUndo.push(() => engine.stop());
+  // Before the images, which take minutes.
+  await findCompose(engine);
   const images = await makeBaseImages(engine);
   await buildImage(engine, images);
   const login = await chooseTemporalUiLogin(engine, images['CADDY_IMAGE'] ?? '');

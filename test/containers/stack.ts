@@ -148,7 +148,8 @@ export async function requireFreeNetworks(): Promise<void> {
   }
 }
 
-async function findCompose(engine: Engine): Promise<readonly [string, ...string[]]> {
+/** @returns the command of Compose. @throws {CannotRunError} there is none. */
+export async function findCompose(engine: Engine): Promise<readonly [string, ...string[]]> {
   if (await works('docker', ['compose', 'version'], engine)) return ['docker', 'compose'];
   if (await works('docker-compose', ['version'], engine)) return ['docker-compose'];
   throw new CannotRunError(
