@@ -7,6 +7,7 @@
  * Option: `--keep` leaves the cluster running until Ctrl-C.
  */
 import { once } from 'node:events';
+import { runCampaign, toUndo } from '../containers/campaign.ts';
 import { obtainEngine } from '../containers/engine.ts';
 import { CannotRunError, say, seconds } from '../containers/run.ts';
 import { obtainHelm, whyNoHelm } from '../wide/helm-programs.ts';
@@ -17,9 +18,6 @@ import { startNode, whatNodeMisses } from './node.ts';
 import { obtainKubernetes, whyNoKubernetes } from './programs.ts';
 
 const HELM_VERSION = '4.3.1';
-
-/** What is undone at the end, in reverse order; emptied as it is done. */
-const toUndo: (() => Promise<void>)[] = [];
 
 async function main(args: readonly string[]): Promise<number> {
   const unknown = args.filter((argument) => argument !== '--keep');
@@ -81,26 +79,4 @@ async function report(cluster: Cluster, name: string, check: () => Promise<strin
   }
 }
 
-async function cleanUp(): Promise<void> {
-  for (let undo = toUndo.pop(); undo !== undefined; undo = toUndo.pop()) {
-    await undo().catch((error: unknown) => {
-      say(`Not cleaned up: ${error instanceof Error ? error.message : String(error)}`);
-      process.exitCode = 1;
-    });
-  }
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    say('Interrupted: cleaning up …');
-    void cleanUp().finally(() => process.exit(130));
-  });
-}
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  say(error instanceof CannotRunError ? error.message : String(error instanceof Error ? error.stack : error));
-  process.exitCode = error instanceof CannotRunError ? 2 : 1;
-} finally {
-  await cleanUp();
-}
+await runCampaign(main);

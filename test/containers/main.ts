@@ -7,6 +7,7 @@
  * Arguments: `installation`, `upgrade`; default: both.
  */
 import { makeBaseImages } from './base-images.ts';
+import { cleanUp, runCampaign, toUndo } from './campaign.ts';
 import { CHECKS } from './checks.ts';
 import type { CheckContext } from './checks.ts';
 import { ContainerClient } from './client.ts';
@@ -33,9 +34,6 @@ const PARTS: Readonly<Record<string, (prepared: Prepared) => Promise<number>>> =
   installation: checkInstallation,
   upgrade: checkUpgrade,
 };
-
-/** What is undone at the end, in reverse order; emptied as it is done. */
-const toUndo: (() => Promise<void>)[] = [];
 
 async function main(names: readonly string[]): Promise<number> {
   const unknown = names.filter((name) => !Object.hasOwn(PARTS, name));
@@ -148,28 +146,4 @@ async function showLogs(stack: Stack): Promise<void> {
   process.stderr.write(`${await stack.compose('ps')}\n${await stack.compose('logs', '--tail', '15', '--no-color')}\n`);
 }
 
-/** @param remaining how many of the first things are not undone yet. */
-async function cleanUp(remaining = 0): Promise<void> {
-  while (toUndo.length > remaining) {
-    const undo = toUndo.pop();
-    await undo?.().catch((error: unknown) => {
-      say(`Not cleaned up: ${error instanceof Error ? error.message : String(error)}`);
-      process.exitCode = 1;
-    });
-  }
-}
-
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    say('Interrupted: cleaning up …');
-    void cleanUp().finally(() => process.exit(130));
-  });
-}
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  say(error instanceof CannotRunError ? error.message : String(error instanceof Error ? error.stack : error));
-  process.exitCode = error instanceof CannotRunError ? 2 : 1;
-} finally {
-  await cleanUp();
-}
+await runCampaign(main);
