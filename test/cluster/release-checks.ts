@@ -8,8 +8,8 @@ import type { Cluster } from './cluster.ts';
 import { disrupt } from './disruption-checks.ts';
 
 const ADMIN_PORT = 8788;
-/** For a forwarded port, as docs/operations/kubernetes.md says. */
-const TRUSTED = 'api.trustedProxies={10.244.0.0/16,127.0.0.1/32}';
+/** Changes the pods of both roles; the proxies are for a forwarded port, as docs/operations/kubernetes.md says. */
+const CHANGED = ['config.LOG_LEVEL=debug', 'api.trustedProxies={10.244.0.0/16,127.0.0.1/32}'];
 const TWO = ['api.replicas=2', 'workerDefaults.replicas=2'];
 /** What a release may leave behind: nothing of the chart's. */
 const KINDS = [
@@ -30,7 +30,7 @@ const KINDS = [
 export const RELEASE_CHECKS: readonly ClusterCheck[] = [
   {
     name: '`helm upgrade` with other values replaces all pods while tasks are in progress, and no request fails',
-    check: (context) => disrupt(context, 'upgrade', () => context.cluster.upgrade(TRUSTED, ...TWO)),
+    check: (context) => disrupt(context, 'upgrade', () => context.cluster.upgrade(...CHANGED, ...TWO)),
   },
   {
     name: 'the admin listener answers at a forwarded port as the documents say',
@@ -64,7 +64,7 @@ export const RELEASE_CHECKS: readonly ClusterCheck[] = [
       const before = await uids(cluster);
       const begun = Date.now();
       await assert.rejects(
-        cluster.upgrade(TRUSTED, ...TWO, 'config.TASK_RETENTION_DAYS=7'),
+        cluster.upgrade(...CHANGED, ...TWO, 'config.TASK_RETENTION_DAYS=7'),
         /pre-upgrade hooks failed/,
       );
       const rejectedMs = Date.now() - begun;
@@ -79,7 +79,7 @@ export const RELEASE_CHECKS: readonly ClusterCheck[] = [
     async check(context) {
       const { cluster } = context;
       const scaled = ['api.autoscaling.enabled=true', 'workerDefaults.autoscaling.enabled=true'];
-      await cluster.upgrade(TRUSTED, ...TWO, ...scaled);
+      await cluster.upgrade(...CHANGED, ...TWO, ...scaled);
       const names = await cluster.ours('get', 'horizontalpodautoscalers', '--output', 'name');
       assert.equal(names.split('\n').length, 2, names);
       const replicas = await cluster.ours('get', 'deployments', '--output', 'jsonpath={.items[*].spec.replicas}');
