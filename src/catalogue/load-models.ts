@@ -46,8 +46,8 @@ export interface ReadModels {
   readonly providers: readonly ProviderFile[];
   /** In the order of the files; a file may have several. */
   readonly problems: readonly ModelFileError[];
-  /** The files that have no problem. */
-  readonly proven: ProvenModels;
+  /** Computes the list of the files that have no problem, for the build. */
+  readonly proven: () => ProvenModels;
 }
 
 /**
@@ -118,9 +118,8 @@ export function createModelReader(protocols: readonly Protocol[], proven: Proven
       providers: [...providers.byName.values()],
       // Each model of a provider finds what is wrong with its file.
       problems: [...new Map([...problems, ...between].map((each) => [each.message, each])).values()],
-      proven: new Set(
-        [...now.values()].flatMap(({ merged, model }) => (model === undefined ? [] : hashOfModel(merged))),
-      ),
+      proven: () =>
+        new Set([...now.values()].flatMap(({ merged, model }) => (model === undefined ? [] : hashOfModel(merged)))),
     };
   };
 }
@@ -236,19 +235,15 @@ function modelOf(
   parsed: unknown,
   check: ModelCheck,
 ): { readonly model?: CatalogueModel; readonly problems: readonly Problem[] } {
-  if (check.isProven(parsed)) {
-    // All of its problems would have been found before.
-    const proven = parsed as CatalogueModel;
-    const model = isTextModel(proven) ? proven : expandPools(proven);
-    if (typeof model !== 'string') return { model, problems: [] };
-  }
+  const isProven = check.isProven(parsed);
   const isText = typeof parsed === 'object' && parsed !== null && 'modality' in parsed && parsed.modality === 'text';
-  const ofForm = (isText ? check.textForm : check.mediaForm)(parsed).map(({ message }) => message);
+  const ofForm = isProven ? [] : (isText ? check.textForm : check.mediaForm)(parsed).map(({ message }) => message);
   if (ofForm.length > 0) return { problems: ofForm };
-  // Its form was checked.
+  // Its form was checked, now or by the build.
   const file = parsed as CatalogueModel;
   const model = isTextModel(file) ? file : expandPools(file);
   if (typeof model === 'string') return { problems: [model] };
+  if (isProven) return { model, problems: [] };
   const { deprecatedAt, retiresAt } = model;
   const problems = [
     ...(isTextModel(model) ? textProblemsIn(model) : mediaProblemsIn(model, check)),

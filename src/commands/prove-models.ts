@@ -10,4 +10,4 @@ import { packageFile } from '../config/package-root.ts';
 import { PROTOCOLS } from '../providers/protocols.ts';
 
 const { proven } = await createModelReader(PROTOCOLS)(await readModelTexts([packageFile('models')]));
-await writeFile(PROVEN_MODELS, JSON.stringify([...proven]));
+await writeFile(PROVEN_MODELS, JSON.stringify([...proven()]));

@@ -23,7 +23,7 @@ describe('the model files that the build has checked', () => {
 
     const proven = await readProvenModels();
 
-    assert.deepEqual([...proven], [...checked.proven]);
+    assert.deepEqual([...proven], [...checked.proven()]);
     assert.equal(proven.size, checked.files.size);
     assert.deepEqual((await createModelReader(PROTOCOLS, proven)(texts)).files, checked.files);
   });
