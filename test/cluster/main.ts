@@ -7,7 +7,7 @@
  * Option: `--keep` leaves the cluster running until Ctrl-C.
  */
 import { once } from 'node:events';
-import { runCampaign, toUndo } from '../containers/campaign.ts';
+import { report, runCampaign, toUndo } from '../containers/campaign.ts';
 import { obtainEngine } from '../containers/engine.ts';
 import { CannotRunError, say, seconds } from '../containers/run.ts';
 import { obtainHelm, whyNoHelm } from '../wide/helm-programs.ts';
@@ -49,34 +49,32 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function runChecks(cluster: Cluster): Promise<number> {
-  const prepared = await report(cluster, 'PostgreSQL, Temporal and an S3 server run in the cluster', async () => {
-    await cluster.prepare();
-    return undefined;
-  });
-  const installed = await report(cluster, '`helm install --wait` migrates and starts api and worker', async () => {
-    await cluster.install();
-    return undefined;
-  });
+  const describe = async (): Promise<void> => {
+    process.stderr.write(`${await cluster.describe()}\n`);
+  };
+  const prepared = await report(
+    'PostgreSQL, Temporal and an S3 server run in the cluster',
+    async () => {
+      await cluster.prepare();
+      return undefined;
+    },
+    describe,
+  );
+  const installed = await report(
+    '`helm install --wait` migrates and starts api and worker',
+    async () => {
+      await cluster.install();
+      return undefined;
+    },
+    describe,
+  );
   if (prepared + installed > 0) return prepared + installed;
   const client = await cluster.connect();
   toUndo.push(() => client.close());
   let failed = 0;
-  for (const { name, check } of CLUSTER_CHECKS) failed += await report(cluster, name, () => check({ cluster, client }));
+  for (const { name, check } of CLUSTER_CHECKS)
+    failed += await report(name, () => check({ cluster, client }), describe);
   return failed;
-}
-
-/** @returns 1 if it failed, and 0 if it held. */
-async function report(cluster: Cluster, name: string, check: () => Promise<string | undefined>): Promise<number> {
-  const begun = Date.now();
-  try {
-    const found = await check();
-    say(`ok      ${name} (${seconds(Date.now() - begun)})${found === undefined ? '' : `: ${found}`}`);
-    return 0;
-  } catch (error) {
-    say(`FAILED  ${name} (${seconds(Date.now() - begun)}): ${error instanceof Error ? error.message : String(error)}`);
-    process.stderr.write(`${await cluster.describe()}\n`);
-    return 1;
-  }
 }
 
 await runCampaign(main);

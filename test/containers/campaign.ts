@@ -1,5 +1,5 @@
 /** The frame of a command that changes the machine: what it has made is removed at its end, also when it is interrupted. */
-import { CannotRunError, say } from './run.ts';
+import { CannotRunError, say, seconds } from './run.ts';
 
 /** What is undone at the end, in reverse order; emptied as it is done. */
 export const toUndo: (() => Promise<void>)[] = [];
@@ -30,5 +30,28 @@ export async function runCampaign(main: (args: readonly string[]) => Promise<num
     process.exitCode = error instanceof CannotRunError ? 2 : 1;
   } finally {
     await cleanUp();
+  }
+}
+
+/**
+ * Runs a check, and prints how it ended.
+ *
+ * @param onFailure shows what helps to find the cause.
+ * @returns 1 if it failed, and 0 if it held.
+ */
+export async function report(
+  name: string,
+  check: () => Promise<string | undefined>,
+  onFailure: () => Promise<void>,
+): Promise<number> {
+  const begun = Date.now();
+  try {
+    const found = await check();
+    say(`ok      ${name} (${seconds(Date.now() - begun)})${found === undefined ? '' : `: ${found}`}`);
+    return 0;
+  } catch (error) {
+    say(`FAILED  ${name} (${seconds(Date.now() - begun)}): ${error instanceof Error ? error.message : String(error)}`);
+    await onFailure();
+    return 1;
   }
 }

@@ -7,7 +7,7 @@
  * Arguments: `installation`, `upgrade`; default: both.
  */
 import { makeBaseImages } from './base-images.ts';
-import { cleanUp, runCampaign, toUndo } from './campaign.ts';
+import { cleanUp, report, runCampaign, toUndo } from './campaign.ts';
 import { CHECKS } from './checks.ts';
 import type { CheckContext } from './checks.ts';
 import { ContainerClient } from './client.ts';
@@ -91,7 +91,12 @@ async function checkInstallation(prepared: Prepared): Promise<number> {
   const context: CheckContext = { ...prepared, stack, client, receiver };
 
   let failed = 0;
-  for (const { name, check } of CHECKS) failed += await report(stack, name, () => check(context));
+  for (const { name, check } of CHECKS)
+    failed += await report(
+      name,
+      () => check(context),
+      () => showLogs(stack),
+    );
   return failed;
 }
 
@@ -101,24 +106,10 @@ async function checkUpgrade(prepared: Prepared): Promise<number> {
   toUndo.push(() => release.remove());
   const stack = await prepare(prepared);
   return report(
-    stack,
     'an installation of 0.1.0 is upgraded while tasks are in progress: none is lost or charged twice',
     () => upgradeFormerRelease({ engine, stack, release, waitForReady: () => waitForReady(stack) }),
+    () => showLogs(stack),
   );
-}
-
-/** @returns 1 if it failed, and 0 if it held. */
-async function report(stack: Stack, name: string, check: () => Promise<string | undefined>): Promise<number> {
-  const begun = Date.now();
-  try {
-    const found = await check();
-    say(`ok      ${name} (${seconds(Date.now() - begun)})${found === undefined ? '' : `: ${found}`}`);
-    return 0;
-  } catch (error) {
-    say(`FAILED  ${name} (${seconds(Date.now() - begun)}): ${error instanceof Error ? error.message : String(error)}`);
-    await showLogs(stack);
-    return 1;
-  }
 }
 
 const READY_TIMEOUT_MS = 10 * 60_000;
