@@ -1,6 +1,7 @@
 /** The entry point of the activities: all of them, made from the context of their process, each wrapped (failures.ts). */
 import type { BatchContext } from '../src/batches/context.ts';
 import type { BackgroundContext } from '../src/text/background/context.ts';
+import type { AttemptStops } from '../src/text/background/run.ts';
 import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
 import type { Activities, ApiActivities } from '../workflows/contracts.ts';
 import { createAdvanceBatch } from './advance-batch.ts';
@@ -62,11 +63,11 @@ export function createBatchActivities(
   return { advanceBatch: translateFailures('advanceBatch', context.logger, createAdvanceBatch(context, stopping)) };
 }
 
-/** Those of an api that answer text calls. @param stopping aborted when the process stops. */
+/** Those of an api that answer text calls. */
 export function createBackgroundActivities(
   context: BackgroundContext,
-  stopping: AbortSignal,
+  stops: AttemptStops,
 ): Pick<ApiActivities, 'answerInBackground'> {
-  const answer = createAnswerInBackground(context, stopping);
+  const answer = createAnswerInBackground(context, stops);
   return { answerInBackground: translateFailures('answerInBackground', context.logger, answer) };
 }

@@ -32,12 +32,16 @@ const UNNAMED_AFTER_MS = 24 * 60 * 60_000;
  */
 const IDLE_BUCKET_MS = 60 * 60_000;
 /**
- * Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts), which together are all of them:
- * ids end with a digit of Crockford's base 32. Each is swept as a whole, in this order.
+ * Prefixes of our own objects (src/generation/stage-files.ts, src/objects/uploads.ts, src/objects/archive.ts), which
+ * together are all of them: ids end with a digit of Crockford's base 32. Each is swept as a whole, in this order.
  */
-const PREFIXES = ['outputs/', 'files/'].flatMap((directory) =>
-  [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'].map((character) => directory + character),
-);
+const PREFIXES = [
+  ...['outputs/', 'files/'].flatMap((directory) =>
+    [...'0123456789ABCDEFGHJKMNPQRSTVWXYZ'].map((character) => directory + character),
+  ),
+  'archive/tasks/',
+  'archive/text-calls/',
+];
 /**
  * An activity begins no other prefix after this time, of the 50 minutes that an attempt has
  * (workflows/activity-options.ts).

@@ -143,6 +143,10 @@ CREATE TABLE background_calls (
   started_at timestamp with time zone,
   touched_at timestamp with time zone DEFAULT now() NOT NULL,
   ended_at timestamp with time zone,
+  process_id uuid,
+  is_sent boolean DEFAULT false NOT NULL,
+  is_admitted boolean DEFAULT true NOT NULL,
+  waiting_for text,
   CONSTRAINT background_calls_pkey PRIMARY KEY (id),
   CONSTRAINT background_calls_check CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['answered'::text, 'failed'::text, 'cancelled'::text])))),
   CONSTRAINT background_calls_check1 CHECK ((num_nulls(batch_id, line, line_begin) = ANY (ARRAY[0, 3]))),
@@ -153,6 +157,7 @@ CREATE TABLE background_calls (
 CREATE INDEX background_calls_ended ON background_calls USING btree (ended_at) WHERE ((ended_at IS NOT NULL) AND (batch_id IS NULL));
 CREATE INDEX background_calls_of_account ON background_calls USING btree (account_id) WHERE ((ended_at IS NULL) AND (batch_id IS NULL));
 CREATE UNIQUE INDEX background_calls_of_batch ON background_calls USING btree (batch_id, line) WHERE (batch_id IS NOT NULL);
+CREATE INDEX background_calls_open ON background_calls USING btree (account_id, is_admitted, created_at, line) WHERE (ended_at IS NULL);
 CREATE INDEX background_calls_stalled ON background_calls USING btree (touched_at) WHERE (ended_at IS NULL);
 
 CREATE TABLE background_events (
@@ -205,6 +210,7 @@ CREATE TABLE batches (
   cached_input_tokens bigint DEFAULT 0 NOT NULL,
   output_tokens bigint DEFAULT 0 NOT NULL,
   reasoning_tokens bigint DEFAULT 0 NOT NULL,
+  waiting_for text,
   CONSTRAINT batches_pkey PRIMARY KEY (id),
   CONSTRAINT batches_check CHECK (((lines_settled = (lines_completed + lines_failed)) AND (lines_settled <= lines_fed) AND (lines_fed <= lines_total))),
   CONSTRAINT batches_check1 CHECK (((ended_at IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])))),
@@ -265,6 +271,17 @@ CREATE TABLE counted_backlog (
   CONSTRAINT counted_backlog_is_only_check CHECK (is_only)
 );
 
+CREATE TABLE credential_probes (
+  provider text NOT NULL,
+  credential text NOT NULL,
+  fingerprint bytea NOT NULL,
+  state text NOT NULL,
+  checked_at timestamp with time zone,
+  claimed_until timestamp with time zone,
+  CONSTRAINT credential_probes_pkey PRIMARY KEY (provider, credential),
+  CONSTRAINT credential_probes_state_check CHECK ((state = ANY (ARRAY['unknown'::text, 'valid'::text, 'rejected'::text])))
+);
+
 CREATE TABLE dashboard_sessions (
   secret_sha256 bytea NOT NULL,
   key_id text NOT NULL,
@@ -301,6 +318,10 @@ CREATE TABLE files (
   purpose text,
   filename text,
   upload_id text,
+  width integer,
+  height integer,
+  duration_seconds double precision,
+  channels integer,
   CONSTRAINT files_pkey PRIMARY KEY (id),
   CONSTRAINT files_object_key_key UNIQUE (object_key)
 );
@@ -364,6 +385,14 @@ CREATE TABLE model_definitions (
   definition jsonb NOT NULL,
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT model_definitions_pkey PRIMARY KEY (hash)
+);
+
+CREATE TABLE model_files (
+  file text NOT NULL,
+  hash text NOT NULL,
+  content text NOT NULL,
+  good_since timestamp with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT model_files_pkey PRIMARY KEY (file)
 );
 
 CREATE TABLE operator_costs (
@@ -653,6 +682,8 @@ CREATE INDEX tasks_by_account ON tasks USING btree (account_id, created_at DESC,
 CREATE UNIQUE INDEX tasks_by_idempotency_key ON tasks USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX tasks_by_key ON tasks USING btree (account_id, key_id, created_at DESC NULLS LAST, id DESC NULLS LAST);
 CREATE INDEX tasks_by_model ON tasks USING btree (account_id, model, created_at DESC NULLS LAST, id DESC NULLS LAST);
+CREATE INDEX tasks_by_time ON tasks USING btree (created_at DESC, id DESC);
+CREATE INDEX tasks_failed ON tasks USING btree (created_at DESC, id DESC) WHERE (status = 'fail'::text);
 CREATE INDEX tasks_open ON tasks USING btree (created_at, id) WHERE (completed_at IS NULL);
 CREATE INDEX tasks_open_by_account ON tasks USING btree (account_id, created_at DESC NULLS LAST, id DESC NULLS LAST) WHERE (completed_at IS NULL);
 CREATE INDEX tasks_over_by_status ON tasks USING btree (account_id, status, created_at DESC NULLS LAST, id DESC NULLS LAST) WHERE (completed_at IS NOT NULL);
@@ -670,6 +701,7 @@ CREATE TABLE generations (
   cost_micro_usd bigint,
   cost_source text,
   usage jsonb,
+  awaited_by text,
   CONSTRAINT generations_pkey PRIMARY KEY (task_id),
   CONSTRAINT generations_check CHECK (((state = 'produced'::text) = (files IS NOT NULL))),
   CONSTRAINT generations_place_check CHECK ((place >= 0)),
@@ -727,6 +759,14 @@ CREATE TABLE text_call_archives (
   CONSTRAINT text_call_archives_calls_check CHECK ((calls > 0))
 );
 
+CREATE TABLE text_call_end_users (
+  call_id text NOT NULL,
+  account_id text NOT NULL,
+  end_user text NOT NULL,
+  CONSTRAINT text_call_end_users_pkey PRIMARY KEY (call_id)
+);
+CREATE INDEX text_call_end_users_by_user ON text_call_end_users USING btree (account_id, end_user);
+
 CREATE TABLE text_calls (
   created_at timestamp with time zone DEFAULT now() NOT NULL,
   settled_at timestamp with time zone,
@@ -746,6 +786,9 @@ CREATE TABLE text_calls (
   model text,
   spend_cap_ids text[],
   due_micro_usd bigint,
+  outcome text,
+  error_reason text,
+  upstream text,
   CONSTRAINT text_calls_pkey PRIMARY KEY (id),
   CONSTRAINT text_calls_check CHECK (((floor_micro_usd >= 0) AND (floor_micro_usd <= held_micro_usd))),
   CONSTRAINT text_calls_check1 CHECK (((captured_micro_usd >= 0) AND (captured_micro_usd <= held_micro_usd))),
@@ -755,6 +798,8 @@ CREATE TABLE text_calls (
   CONSTRAINT text_calls_due_above_hold CHECK ((due_micro_usd > held_micro_usd)),
   CONSTRAINT text_calls_held_micro_usd_check CHECK ((held_micro_usd >= 0))
 ) WITH (fillfactor = 80);
+CREATE INDEX text_calls_by_time ON text_calls USING btree (created_at DESC, id DESC);
+CREATE INDEX text_calls_failed ON text_calls USING btree (created_at DESC, id DESC) WHERE (outcome = 'failed'::text);
 CREATE INDEX text_calls_open ON text_calls USING btree (process_id) WHERE (settled_at IS NULL);
 
 CREATE TABLE text_processes (
@@ -831,12 +876,17 @@ CREATE TABLE uploads (
   file_id text,
   created_at timestamp with time zone NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  completing_until timestamp with time zone,
+  hashed_parts text,
+  hashed_md5 text,
+  hashings integer DEFAULT 0 NOT NULL,
   CONSTRAINT uploads_pkey PRIMARY KEY (id),
   CONSTRAINT uploads_check CHECK (((status = 'completed'::text) = (file_id IS NOT NULL))),
   CONSTRAINT uploads_size_bytes_check CHECK ((size_bytes > 0)),
   CONSTRAINT uploads_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'completed'::text, 'cancelled'::text])))
 );
 CREATE INDEX uploads_by_expiry ON uploads USING btree (expires_at);
+CREATE INDEX uploads_completing ON uploads USING btree (account_id) WHERE (completing_until IS NOT NULL);
 
 CREATE TABLE upstream_settings (
   name text NOT NULL,
@@ -868,6 +918,8 @@ CREATE TABLE upstream_states (
   cap_published_at timestamp with time zone,
   pause_reason text,
   drained_at timestamp with time zone,
+  answered_at timestamp with time zone,
+  credential_problem text,
   CONSTRAINT upstream_states_pkey PRIMARY KEY (upstream),
   CONSTRAINT upstream_states_slots_taken_check CHECK ((slots_taken >= 0))
 );
@@ -904,5 +956,6 @@ CREATE INDEX webhook_keys_by_account ON webhook_keys USING btree (account_id, id
 CREATE TABLE worker_processes (
   id text NOT NULL,
   seen_at timestamp with time zone DEFAULT now() NOT NULL,
+  records_waits boolean DEFAULT false NOT NULL,
   CONSTRAINT worker_processes_pkey PRIMARY KEY (id)
 );

@@ -11,7 +11,7 @@ import { build } from './build.mjs';
 import { findHelp, findProblem } from './help.mjs';
 import { install } from './install.mjs';
 import { withLock } from './lock.mjs';
-import { environmentOf, groupNames, selectTestFiles } from './test-files.mjs';
+import { environmentOf, groupNames, passing, selectTestFiles, withoutPassed } from './test-files.mjs';
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const MAIN = path.join(ROOT, 'dist/src/main.js');
@@ -49,20 +49,31 @@ async function prepare({ builds, withTests = false }) {
 }
 
 async function test(args) {
-  const options = args.filter((argument) => argument.startsWith('--') && argument !== '--wide');
-  const names = args.filter((argument) => !argument.startsWith('--'));
-  const { files, unknown } = await selectTestFiles(ROOT, { names, isWide: args.includes('--wide') });
+  const isWide = args.includes('--wide');
+  const options = args.filter(
+    (argument) => argument.startsWith('--') && !['--wide', '--unless-passed'].includes(argument),
+  );
+  const named = args.filter((argument) => !argument.startsWith('--'));
+  const names = args.includes('--unless-passed') ? await withoutPassed(ROOT, named) : named;
+  const leftOut = named.filter((name) => !names.includes(name));
+  if (leftOut.length > 0) report(`Left out, because its tests passed with what is here: ${leftOut.join(', ')}.`);
+  if (leftOut.length > 0 && names.length === 0) return 0;
+  const { files, unknown } = await selectTestFiles(ROOT, { names, isWide });
   if (unknown.length > 0) {
     const groups = `npm run test:wide -- accepts the groups ${groupNames().join(', ')}, and files of test/wide by name.`;
     fail(`There is no test file ${unknown.join(', ')}. ${groups}`);
   }
   if (files.length === 0) fail('There are no test files.');
-  Object.assign(process.env, environmentOf(names, args.includes('--wide')));
+  Object.assign(process.env, environmentOf(names, isWide));
   // The processes of the test files inherit what is imported here.
-  const imported = ['check-connection-waits.mjs', 'end-descendants.mjs'].map(
+  const imported = ['prepare-program.mjs', 'end-descendants.mjs'].map(
     (file) => `--import=${path.join(ROOT, 'test/support', file)}`,
   );
-  return runCompiled('test/support/run-tests.ts', [...options, ...files], imported);
+  const isWhole = isWide && !options.some((option) => option.startsWith('--test-name-pattern'));
+  const passed = isWhole ? await passing(ROOT, names) : undefined;
+  const code = await runCompiled('test/support/run-tests.ts', [...options, ...files], imported);
+  if (code === 0) await passed?.();
+  return code;
 }
 
 /** Builds everything, and runs a compiled TypeScript file that is none of the program's own. */

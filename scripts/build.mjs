@@ -3,12 +3,12 @@
  * no problem, the dashboard, the guide, the command-line client as one file, and for developers the compiled tests and
  * benchmarks. Each is skipped while the content of its sources has not changed.
  */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { compress } from './compress.mjs';
+import { runChild } from './run-child.mjs';
 
 /** Packages of the workspace that the program does not contain. */
 const OF_DEVELOPERS = ['ai-sdk-provider', 'sdk-js', 'testing'];
@@ -115,7 +115,8 @@ async function listPackages(root) {
  */
 export async function build(root, { report, withTests }) {
   const { program, tests, bundle, proofs, dashboard, guide, client } = await partsOf(root);
-  const compile = async (project) => run(root, path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
+  const run = stepsOf(root, report);
+  const compile = (project) => run('The compiler', path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
     await unlessCurrent(root, tests, async () => {
       report('Building the program and its tests.');
@@ -133,13 +134,15 @@ export async function build(root, { report, withTests }) {
   await unlessCurrent(root, bundle, async () => {
     report('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');
-    if (!(await run(root, process.execPath, [script]))) throw new Error('The workflows could not be bundled.');
+    if (!(await run('The bundle of the workflows', process.execPath, [script])))
+      throw new Error('The workflows could not be bundled.');
     return true;
   });
   await unlessCurrent(root, proofs, async () => {
     report('Checking the models.');
     const script = path.join(root, 'dist/src/commands/prove-models.js');
-    if (!(await run(root, process.execPath, [script]))) throw new Error('The models could not be checked.');
+    if (!(await run('The check of the models', process.execPath, [script])))
+      throw new Error('The models could not be checked.');
     return true;
   });
   await unlessCurrent(root, client, async () => {
@@ -158,20 +161,23 @@ export async function build(root, { report, withTests }) {
       '--log-level',
       'silent',
     ];
-    if (!(await run(root, rolldown, args))) throw new Error('The command-line client could not be bundled.');
+    if (!(await run('The bundle of the client', rolldown, args)))
+      throw new Error('The command-line client could not be bundled.');
     return true;
   });
   await unlessCurrent(root, dashboard, async () => {
     report('Building the dashboard.');
     const vite = path.join(root, 'node_modules/.bin/vite');
-    if (!(await run(root, vite, ['build', 'packages/dashboard']))) throw new Error('The dashboard could not be built.');
+    if (!(await run('The build of the dashboard', vite, ['build', 'packages/dashboard'])))
+      throw new Error('The dashboard could not be built.');
     await compress(path.join(root, 'dist/dashboard'));
     return true;
   });
   await unlessCurrent(root, guide, async () => {
     report('Building the guide.');
     const vitepress = path.join(root, 'node_modules/.bin/vitepress');
-    if (!(await run(root, vitepress, ['build', 'packages/guide']))) throw new Error('The guide could not be built.');
+    if (!(await run('The build of the guide', vitepress, ['build', 'packages/guide'])))
+      throw new Error('The guide could not be built.');
     await compress(path.join(root, 'dist/guide'));
     return true;
   });
@@ -190,7 +196,8 @@ async function unlessCurrent(root, { sources, stamp, products }, make) {
   await rename(`${file}.new`, file);
 }
 
-async function hashOf(root, sources) {
+/** @param sources files and directories below the root. @returns the hash of their names and contents. */
+export async function hashOf(root, sources) {
   const hash = createHash('sha256');
   for (const source of sources) {
     for (const file of await filesOf(path.join(root, source))) {
@@ -214,12 +221,15 @@ async function filesOf(source) {
     .toSorted();
 }
 
-async function run(root, command, args) {
-  const child = spawn(command, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] });
-  return new Promise((resolve, reject) => {
-    child.once('error', ({ message }) =>
-      reject(new Error(`${message}\nSomething is missing in node_modules: remove that directory and start again.`)),
-    );
-    child.once('exit', (code) => resolve(code === 0));
-  });
+/** Runs the steps of a build. @returns whether one succeeded. */
+function stepsOf(root, report) {
+  return async (title, command, args) => {
+    try {
+      return (await runChild(command, args, { title, report, cwd: root })) === 0;
+    } catch (error) {
+      if (error.code === undefined) throw error;
+      const advice = 'Something is missing in node_modules: remove that directory and start again.';
+      throw new Error(`${error.message}\n${advice}`, { cause: error });
+    }
+  };
 }

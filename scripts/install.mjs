@@ -1,14 +1,13 @@
 /**
  * Installs the dependencies when they are not the ones that the lock file names.
  */
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { runChild } from './run-child.mjs';
 
 /** In node_modules, so that it is deleted with them. */
 const MARKER = 'node_modules/.installed-lock-hash';
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * Installs what package-lock.json lists; returns at once if it is installed already. `onProcess` is called with npm's
@@ -25,7 +24,7 @@ export async function install(root, report, onProcess) {
     const args = installArguments(lock);
     report(`Installing the dependencies (npm ${args.join(' ')}). This takes about a minute, once.`);
     const startedAt = Date.now();
-    await runNpm(root, args, onProcess);
+    await runNpm(root, args, { report, onProcess });
     report(`Installed the dependencies in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
   }
   await writeFile(marker, expected);
@@ -63,32 +62,24 @@ function installArguments(lock) {
   return isComplete ? ['ci'] : ['install', '--no-save'];
 }
 
-async function runNpm(root, action, onProcess) {
+async function runNpm(root, action, { report, onProcess }) {
   // npm passes its own path to the scripts it runs; the one on the PATH may be another.
   const npm = process.env.npm_execpath;
   const [command, ...args] = npm?.endsWith('.js') ? [process.execPath, npm] : ['npm'];
-  const child = spawn(command, [...args, ...action, '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    // The codec library is in its platform's package; its script would download a program that is not used here.
-    env: { ...process.env, SKIP_FFMPEG: 'true' },
-    // What npm prints must not mix with the output of the command that follows.
-    stdio: ['ignore', process.stderr, process.stderr],
+  const code = await runChild(
+    command,
+    [...args, ...action, '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      title: 'The installation',
+      report,
+      onProcess,
+      cwd: root,
+      // The codec library is in its platform's package; its script would download a program that is not used here.
+      env: { ...process.env, SKIP_FFMPEG: 'true' },
+    },
+  ).catch((error) => {
+    if (error.code !== 'ENOENT') throw error;
+    throw new Error('npm was not found: it comes with Node; put it on the PATH.');
   });
-  const ended = new Promise((resolve) => {
-    child.once('error', () => resolve(-1));
-    child.once('exit', (code, signal) => resolve(signal ?? code));
-  });
-  // Forward signals: npm would otherwise keep running, in parallel with the npm of the next start.
-  let stopped;
-  const stop = (signal) => {
-    stopped = signal;
-    child.kill(signal);
-  };
-  for (const signal of SIGNALS) process.on(signal, stop);
-  if (child.pid !== undefined) await onProcess(child.pid);
-  const code = await ended;
-  for (const signal of SIGNALS) process.off(signal, stop);
-  if (stopped !== undefined) throw new Error('The installation was interrupted; the next start begins it again.');
-  if (code === -1) throw new Error('npm was not found: it comes with Node; put it on the PATH.');
   if (code !== 0) throw new Error('npm failed, for the reason above. Correct it and start again.');
 }

@@ -5,27 +5,31 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startNotices } from './run-child.mjs';
 
 const POLL_MS = 200;
 
 /**
- * Runs `work` under the lock; calls `report` once if it has to wait. `work` receives a function that registers a child
- * process: the lock is held for as long as that process runs, even if this one dies.
+ * Runs `work` under the lock; calls `report` if it has to wait, and again every ten seconds. `work` receives a function
+ * that registers a child process: the lock is held for as long as that process runs, even if this one dies.
  */
 export async function withLock(directory, report, work) {
   await mkdir(directory, { recursive: true });
   const lock = path.join(directory, 'prepare.lock');
-  let hasReported = false;
+  let endNotices;
   while (!(await take(lock))) {
     const holder = (await readHolders(lock)).find(isAlive);
     if (holder === undefined) {
       await drop(lock);
       continue;
     }
-    if (!hasReported) report(`Another command (process ${holder}) is installing or building; waiting for it.`);
-    hasReported = true;
+    if (endNotices === undefined) {
+      report(`Another command (process ${holder}) is installing or building; waiting for it.`);
+      endNotices = startNotices('the other command', report);
+    }
     await delay(POLL_MS);
   }
+  endNotices?.();
   try {
     return await work((pid) => writeFile(path.join(lock, 'child'), String(pid)));
   } finally {

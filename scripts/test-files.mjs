@@ -3,13 +3,14 @@
  * name or all of it.
  */
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { hashOf } from './build.mjs';
 
 /** Files that need more than Node; each can be run by its name. */
 const WIDE = path.join('test', 'wide');
 
-/** The groups of `npm run test:wide`, with their directories. `.ci/run` runs them too. */
+/** The groups of `npm run test:wide`, with their directories. */
 const GROUPS = {
   /** The dashboard and the guide in Chromium. */
   browser: ['test/web'],
@@ -17,7 +18,7 @@ const GROUPS = {
   clients: ['test/clients'],
   /** What a task costs at Temporal Cloud. */
   costs: ['test/costs'],
-  /** Releases, restarts and upgrades while work is in progress; the files that a deployment is made from. */
+  /** Restarts while work is in progress; the files that a deployment is made from. */
   deploys: ['test/deploy'],
   /** Many accounts, and more work than a limit allows. */
   fairness: ['test/fairness'],
@@ -27,9 +28,43 @@ const GROUPS = {
   hostile: ['test/attack'],
   /** What is sent to providers, compared with what their official clients send, and the workbench for a mapping. */
   oracle: ['test/oracle', 'test/workbench'],
+  /** Work that one release began and another one finds: before a release, not in `.ci/run`. */
+  upgrades: ['test/upgrades'],
   /** What the embedded engines render, to the last pixel and sample, and how media files are read. */
   media: ['packages/engines/test', 'packages/media/test', 'test/providers/embedded'],
 };
+
+const ofPackages = (names, ...files) => names.flatMap((name) => files.map((file) => `packages/${name}/${file}`));
+
+/** Groups that take long, and what their tests are about: `.ci/run` runs them after a change of that. */
+const SOURCES = {
+  browser: [
+    ...ofPackages(['dashboard'], 'index.html', 'package.json', 'public', 'src', 'vite.config.ts'),
+    ...ofPackages(['guide'], '.vitepress/config.ts', '.vitepress/theme', 'package.json', 'src'),
+    'packages/api/src',
+    'src/http',
+    'src/presenters',
+    'test/web',
+  ],
+  media: [
+    ...ofPackages(['engines', 'media', 'seeded-random'], 'package.json', 'src', 'test'),
+    'src/providers/embedded',
+    'test/providers/embedded',
+  ],
+  oracle: [
+    'docs/examples',
+    'models',
+    'packages/api/src',
+    ...['catalogue', 'commands/admin', 'domain', 'egress', 'providers', 'schema', 'transcripts'].map(
+      (name) => `src/${name}`,
+    ),
+    'test/oracle',
+    'test/providers',
+    'test/workbench',
+  ],
+};
+/** The hash of those sources when the tests of a group last passed; in the repository, for a fresh clone to compare. */
+const PASSED = '.ci/passed.json';
 
 /**
  * The group that runs the tests of these directories, of `npm test` and of other groups, with a PgBouncer between the
@@ -63,6 +98,41 @@ export function groupNames() {
 /** @returns the variables that these names set for the whole run. */
 export function environmentOf(names, isWide) {
   return isWide && names.includes(POOLED.name) ? POOLED.environment : {};
+}
+
+async function readPassed(root) {
+  return JSON.parse(await readFile(path.join(root, PASSED), 'utf8').catch(() => '{}'));
+}
+
+/** @returns the names without the groups whose tests passed with the sources that are here. */
+export async function withoutPassed(root, names) {
+  const passed = await readPassed(root);
+  const isLeft = await Promise.all(
+    names.map(
+      async (name) =>
+        passed[name] === undefined || passed[name] !== (await hashOf(root, [...SOURCES[name], 'package-lock.json'])),
+    ),
+  );
+  return names.filter((_, index) => isLeft[index]);
+}
+
+/**
+ * To be called before the run of all of these names.
+ *
+ * @param names empty for all.
+ * @returns what to call after it if it passed: records that for the groups that `withoutPassed` knows.
+ */
+export async function passing(root, names) {
+  const groups = Object.keys(SOURCES).filter((group) => names.length === 0 || names.includes(group));
+  const hashes = await Promise.all(
+    groups.map(async (group) => [group, await hashOf(root, [...SOURCES[group], 'package-lock.json'])]),
+  );
+  return async () => {
+    if (groups.length === 0) return;
+    const passed = { ...(await readPassed(root)), ...Object.fromEntries(hashes) };
+    const sorted = Object.fromEntries(Object.entries(passed).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    await writeFile(path.join(root, PASSED), `${JSON.stringify(sorted, undefined, 2)}\n`);
+  };
 }
 
 /** All test files of the service and of the packages, below the root. */

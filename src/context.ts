@@ -12,6 +12,7 @@ import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';
 import type { Config } from './config/config.ts';
 import { publicUrlOf } from './config/listeners.ts';
+import { timeOutMs } from './config/time-outs.ts';
 import { createDatabaseClock } from './database/database-clock.ts';
 import { openDatabase } from './database/database.ts';
 import { readEgressPolicy } from './egress/configured-policy.ts';
@@ -24,16 +25,18 @@ import { createUrlSigner } from './objects/urls/signed-url.ts';
 import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
 import { createStalledRows } from './limits/stalled-rows.ts';
 import { createUpstreamDatabase } from './limits/upstream-database.ts';
-import { createMediaInspector } from '@darkroom/media/inspect';
+import { FILE_MS, createMediaInspector } from '@darkroom/media/inspect';
 import { createInspectionTurns } from './limits/inspection-turns.ts';
+import { createCredentialProbes } from './providers/credential-probes.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { UPSTREAM_PROTOCOLS } from './providers/protocols.ts';
+import { createAnswerThreads } from './providers/answer-threads.ts';
 import type { HttpProviderDeps } from './providers/upstream-calls.ts';
 import type { Foundation } from './processes/foundation.ts';
 import { observeEgress } from './processes/observed-egress.ts';
 import type { Logger } from './telemetry/log.ts';
-import { requestWork } from './tasks/outbox/outbox.ts';
+import { createTaskWaker } from './tasks/outbox/wake-task.ts';
 import { createCancelFeed } from './tasks/record/cancel-feed.ts';
 import { createSettler } from './tasks/lifecycle/settle-queue.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -53,11 +56,18 @@ export async function createFoundation(config: Config, logger: Logger, role: 'ap
   const egress = observeEgress(createEgress({ ...egressPolicy, logger, metrics: metrics.shares }), metrics.outgoing);
   const inspector = createMediaInspector({
     turns: createInspectionTurns(metrics.shares),
+    fileMs: timeOutMs(FILE_MS),
     onKilled: (reason) => metrics.media.inspectionKilled(reason),
   });
   const stalledAccounts = createStalledRows();
   const cipher = createSecretCipher(config.encryptionKey, ...config.encryptionKeyFallbacks);
   const upstreamSettings = createUpstreamSettings({ environment: config.upstreams, database, cipher, logger });
+  const credentialProbes = createCredentialProbes({
+    database,
+    settings: upstreamSettings,
+    encryptionKey: config.encryptionKey,
+    logger,
+  });
   const tracing = await openTracing(config.traces, role);
   return {
     config,
@@ -84,6 +94,7 @@ export async function createFoundation(config: Config, logger: Logger, role: 'ap
     definitions: createPinnedDefinitions(database),
     webhookKeys: createWebhookKeys(config.encryptionKey, ...config.encryptionKeyFallbacks),
     upstreamSettings,
+    credentialProbes,
     egressPolicy,
     egress,
     inspector,
@@ -92,6 +103,7 @@ export async function createFoundation(config: Config, logger: Logger, role: 'ap
     now: () => clock.now(),
     async close() {
       storeClaim.close();
+      await credentialProbes.close();
       await upstreamSettings.close();
       await clock.close();
       await tracing.close();
@@ -126,6 +138,12 @@ export function createActivityContext(
     logger,
     shareMetrics: foundation.metrics.shares,
   });
+  const threads = createAnswerThreads({ metrics: foundation.metrics.shares });
+  const waker = createTaskWaker({
+    database: foundation.database,
+    deliver: (taskId) => gateway.wakeTask(taskId),
+    logger,
+  });
   return {
     context: {
       ...foundation,
@@ -143,12 +161,12 @@ export function createActivityContext(
           foundation.metrics.shares,
         ),
         logger,
-        wake: (transaction, { accountId, taskId }) => requestWork(transaction, 'wake_task', accountId, taskId),
+        wake: (transaction, admission) => waker.wake(transaction, admission),
         publicUrl: foundation.urlSigner.publicUrl,
         signingKey: config.urls.signingKey,
         signingKeyFallbacks: config.urls.signingKeyFallbacks,
       }),
-      providers: createProviders(pool, { secrets: foundation.upstreamSettings, logger }),
+      providers: createProviders(pool, { secrets: foundation.upstreamSettings, logger, threads }),
       inputFetches: createInputFetches(foundation.metrics.shares),
       archivingSlots: createArchivingSlots(foundation.metrics.shares),
       videoArchivingSlots: createVideoArchivingSlots(foundation.metrics.shares),
@@ -159,6 +177,10 @@ export function createActivityContext(
       readRun: (taskId, runId) => gateway.readRun(taskId, runId),
       recordHeartbeat: (taskToken, details) => gateway.recordHeartbeat(taskToken, details),
     },
-    close: () => pool.close(),
+    async close() {
+      await pool.close();
+      await threads.close();
+      await waker.close();
+    },
   };
 }

@@ -5,7 +5,10 @@
  */
 import type { Command } from '@commander-js/extra-typings';
 import { createProgram, runProgram } from './commands/command-line.ts';
-import { describeFailure } from './commands/describe-failure.ts';
+import { describeFailure, reportRoleFailure } from './commands/describe-failure.ts';
+
+/** The role that this process runs, whose output is a log. */
+let role: string | undefined;
 
 async function main(): Promise<void> {
   const program = createProgram('darkroom')
@@ -23,13 +26,17 @@ async function main(): Promise<void> {
     .command('api')
     .description('serve the HTTP API and launch tasks (configured by environment)')
     .action(async () => {
+      role = 'api';
       const { runApi } = await import('./commands/api.ts');
       await runApi(process.env);
+      // Whatever is still open, such as the native half of a failed Temporal worker: everything has been closed in order.
+      process.exit();
     });
   program
     .command('worker')
     .description('run tasks (configured by environment)')
     .action(async () => {
+      role = 'worker';
       const { runWorker } = await import('./commands/worker.ts');
       await runWorker(process.env);
     });
@@ -37,6 +44,7 @@ async function main(): Promise<void> {
     .command('migrate')
     .description('prepare the database and the Temporal namespace; run it before the others')
     .action(async () => {
+      role = 'migrate';
       const { runMigrate } = await import('./commands/migrate.ts');
       await runMigrate(process.env);
     });
@@ -44,6 +52,7 @@ async function main(): Promise<void> {
     .command('validate-configuration')
     .description('report what an api or a worker would reject of its environment, without connecting to anything')
     .action(async () => {
+      role = 'validate-configuration';
       const { runValidateConfiguration } = await import('./commands/validate-configuration.ts');
       runValidateConfiguration(process.env);
     });
@@ -68,12 +77,23 @@ function withOwnArguments(command: Command, run: (args: readonly string[]) => Pr
     .action((_options, { args }) => run(args));
 }
 
-try {
-  await main();
-} catch (error) {
-  const { message, exitCode } = describeFailure(error);
-  process.stderr.write(`${message}\n`);
+function end(error: unknown): never {
+  let exitCode: number;
+  if (role === undefined) {
+    const failure = describeFailure(error);
+    process.stderr.write(`${failure.message}\n`);
+    ({ exitCode } = failure);
+  } else {
+    exitCode = reportRoleFailure(role, error, process.env);
+  }
   // Setting only the exit code is not enough: resources that a failed start left open would keep the process alive, and
   // it would not be restarted.
   process.exit(exitCode);
+}
+
+process.on('uncaughtException', end);
+try {
+  await main();
+} catch (error) {
+  end(error);
 }

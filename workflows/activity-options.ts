@@ -330,7 +330,9 @@ export function backgroundOptions(): ActivityOptions {
     taskQueue: queueOf('background'),
     startToCloseTimeout: '2 hours',
     scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    // A hundred of them run in each api for a minute or longer. Nothing is learned from a heartbeat, and the lease of a
+    // process that has died ends after 20 s (src/text/money/), so that an earlier attempt could only wait.
+    heartbeatTimeout: '30 seconds',
     retry: RETRY_UNTIL_DEADLINE,
     summary: 'answer in the background',
   };

@@ -10,7 +10,7 @@ import type { Plugin } from 'vite';
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 
 /** `npx vite packages/dashboard` shows changes as they are made, beside the api that this names. */
-const API = process.env['DARKROOM_URL'] ?? 'http://127.0.0.1:8787';
+const API = new URL(process.env['DARKROOM_BASE_URL'] ?? 'http://127.0.0.1:8787/v1').origin;
 const toApi = Object.fromEntries(
   ['/v1', '/session', '/media', '/docs', '/guide', '/openapi.json', '/admin'].map((prefix) => [
     prefix,

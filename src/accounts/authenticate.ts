@@ -88,6 +88,7 @@ interface KeyRow {
   readonly models: string[] | null;
   readonly expires_at: Date | null;
   readonly revoked_at: Date | null;
+  readonly replaced_by: string | null;
   readonly account_status: 'active' | 'suspended';
   readonly spend_cap_ids: string[];
   readonly failing_receivers: number;
@@ -99,8 +100,8 @@ interface KeyRow {
 
 const selectKey: Statement = {
   name: 'select_key',
-  text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, a.status AS account_status,
-                k.spend_cap_ids, a.creates_per_minute, a.reads_per_minute, a.text_requests_per_minute,
+  text: `SELECT k.account_id, k.secret_sha256, k.scopes, k.models, k.expires_at, k.revoked_at, k.replaced_by,
+                a.status AS account_status, k.spend_cap_ids, a.creates_per_minute, a.reads_per_minute, a.text_requests_per_minute,
                 a.text_tokens_per_minute, ${FAILING_RECEIVERS_OF_KEY} AS failing_receivers
            FROM api_keys k JOIN accounts a ON a.id = k.account_id
           WHERE k.id = $1`,
@@ -135,9 +136,10 @@ export interface Authenticator {
    */
   authenticateSession(secret: string): Promise<Caller>;
   /**
-   * The caller for work that continues a request of a key, which has no secret.
+   * The caller for work that continues a request of a key, which has no secret. A key that has ended and was rotated is
+   * continued by its successor.
    *
-   * @throws {UnauthenticatedError} the key has ended. @throws {AccountSuspendedError}
+   * @throws {UnauthenticatedError} the key has ended, and its successors. @throws {AccountSuspendedError}
    */
   callerOfKey(keyId: string): Promise<Caller>;
   /** Forgets a key, or a token, at once: it was revoked, or its account suspended, in this process. */
@@ -194,13 +196,15 @@ export function createAuthenticator(
     };
   };
 
+  const hasEnded = ({ revoked_at: revokedAt, expires_at: expiresAt }: KeyRow): boolean =>
+    revokedAt !== null || (expiresAt !== null && expiresAt.getTime() <= now());
+
   /**
    * @param token what the caller has in addition, if it is a token.
    * @throws {UnauthenticatedError} @throws {AccountSuspendedError}
    */
   const callerOf = (keyId: string, row: KeyRow, token: Pick<Caller, 'tokenId' | 'origins'> = {}): Caller => {
-    const isExpired = row.expires_at !== null && row.expires_at.getTime() <= now();
-    if (row.revoked_at !== null || isExpired) throw new UnauthenticatedError(token.origins);
+    if (hasEnded(row)) throw new UnauthenticatedError(token.origins);
     const caller: Caller = {
       ...token,
       accountId: row.account_id,
@@ -240,9 +244,14 @@ export function createAuthenticator(
       return { ...callerOf(session.keyId, row), sessionId: hashSecret(secret).toString('hex') };
     },
     async callerOfKey(keyId) {
-      const row = await readKey(keyId);
+      let id = keyId;
+      let row = await readKey(id);
+      while (row !== undefined && hasEnded(row) && row.replaced_by !== null) {
+        id = row.replaced_by;
+        row = await readKey(id);
+      }
       if (row === undefined) throw new UnauthenticatedError();
-      return callerOf(keyId, row);
+      return callerOf(id, row);
     },
     forget: (id) => {
       rows.delete(id);

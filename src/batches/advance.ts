@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../database/database.ts';
 import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
-import { BATCH_COLUMNS, BatchNotFoundError, readBatch } from './batch-record.ts';
+import { BATCH_COLUMNS, readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
@@ -14,6 +14,7 @@ import type { BatchEnd } from './finalize.ts';
 import { createLineSource } from './line-source.ts';
 import type { LineSource } from './line-source.ts';
 import { isInputLost, markInputLost } from './lost-input.ts';
+import type { Fed } from './record-fed.ts';
 import { settleLines } from './settle-lines.ts';
 import { validateBatch } from './validate.ts';
 
@@ -23,10 +24,25 @@ const STEP_MS = 20_000;
 const POLL_MS = 250;
 /** and where there was: the lines that end meanwhile are counted, and replaced, together. */
 const PAUSE_MS = 100;
+/** How long there may be nothing to do before a batch leaves its slot to others, */
+const IDLE_MS = 2_000;
+/** and when it comes back, also where its lines wait for something that passes. */
+const RETURN_MS = 1_000;
+const RETURN_WAITING_MS = 3_000;
+
+/** `waits`: it has not ended, and for so many milliseconds nothing is to be done. */
+export type AdvanceResult =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'continues' }
+  | { readonly kind: 'waits'; readonly ms: number };
 
 const markAdvanced: Statement = {
   name: 'mark_batch_advanced',
   text: `UPDATE batches SET advanced_at = now() WHERE id = $1 RETURNING ${BATCH_COLUMNS}`,
+};
+const markWaiting: Statement = {
+  name: 'mark_batch_waiting',
+  text: 'UPDATE batches SET waiting_for = $2 WHERE id = $1 AND ended_at IS NULL',
 };
 const markFinalizing: Statement = {
   name: 'mark_batch_finalizing',
@@ -37,17 +53,28 @@ const cancelUnread: Statement = {
   text: `UPDATE batches SET status = 'cancelled', ended_at = now() WHERE id = $1 AND status = 'cancelling'`,
 };
 
-/** @returns whether the batch has ended. @throws {BatchNotFoundError} */
-export async function advanceBatch(context: BatchContext, batchId: string, signal: AbortSignal): Promise<boolean> {
+/**
+ * @param attempt of the activity, from 1.
+ * @throws {GenerationFailure} the account has all slots that it may have.
+ */
+export async function advanceBatch(
+  context: BatchContext,
+  batchId: string,
+  signal: AbortSignal,
+  attempt = 1,
+): Promise<AdvanceResult> {
   const [batch] = await context.database.query<Batch>(markAdvanced, [batchId]);
-  if (batch === undefined) throw new BatchNotFoundError();
-  // What a batch is read from never changes.
-  const source = createLineSource(context.store, batch);
-  try {
-    return await advanceFor(context, batch, source, signal);
-  } finally {
-    await source.close();
-  }
+  // The database has lost it (docs/decisions/0037): if it is created again, so is its workflow.
+  if (batch === undefined) return { kind: 'ended' };
+  return context.slots.run(batch.accountId, attempt, async () => {
+    // What a batch is read from never changes.
+    const source = createLineSource(context, batch, signal);
+    try {
+      return await advanceFor(context, batch, source, signal);
+    } finally {
+      await source.close();
+    }
+  });
 }
 
 async function advanceFor(
@@ -55,19 +82,25 @@ async function advanceFor(
   first: Batch,
   source: LineSource,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<AdvanceResult> {
   const endAt = performance.now() + STEP_MS;
+  let workedAt = performance.now();
   for (let batch = first; ; batch = await readBatch(context.database, first.id)) {
     signal.throwIfAborted();
     if (batch.endedAt !== null) {
       context.paces.delete(batch.id);
       const { id: batchId, status, linesTotal, linesCompleted, linesFailed } = batch;
       context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
-      return true;
+      return { kind: 'ended' };
     }
     const hasWorked = await step(context, batch, source, signal);
     await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
-    if (performance.now() >= endAt) return false;
+    const now = performance.now();
+    if (hasWorked) workedAt = now;
+    if (now - workedAt >= IDLE_MS) {
+      return { kind: 'waits', ms: batch.waitingFor === null ? RETURN_MS : RETURN_WAITING_MS };
+    }
+    if (now >= endAt) return { kind: 'continues' };
   }
 }
 
@@ -108,17 +141,25 @@ async function progress(
   const isFed = batch.linesFed === batch.linesTotal;
   if (!isFed && (await clock.read()) >= batch.expiresAt * 1000) return drain(context, batch, 'expired', signal);
   // Counted first. Where the row has changed meanwhile, feeding finds that out when it locks it.
-  const { open, batch: current } = await settleLines(context, batch);
+  const { open, batch: current, waitingFor } = await settleLines(context, batch);
   const hasSettled = current.linesSettled > batch.linesSettled;
-  if (isFed || current.status !== 'in_progress') return hasSettled;
-  const isAnyFed = await untilLost(context, batch, () => feedLines(context, current, { open, source }));
-  return isAnyFed || hasSettled;
+  if (current.status !== 'in_progress') return hasSettled;
+  let fed: Fed = { lines: 0, waitingFor: undefined };
+  const isLost = isFed
+    ? false
+    : await untilLost(context, batch, async () => {
+        fed = await feedLines(context, current, { open, source, signal });
+      });
+  const reason = fed.waitingFor ?? waitingFor ?? null;
+  if (reason !== current.waitingFor) await database.query(markWaiting, [batch.id, reason]);
+  return isLost || fed.lines > 0 || hasSettled;
 }
 
-/** @param work reads the input. @returns true if that is lost: then the batch is to end. */
-async function untilLost(context: BatchContext, batch: Batch, work: () => Promise<boolean>): Promise<boolean> {
+/** @param work reads the input. @returns whether that is lost: then the batch is to end. */
+async function untilLost(context: BatchContext, batch: Batch, work: () => Promise<void>): Promise<boolean> {
   try {
-    return await work();
+    await work();
+    return false;
   } catch (error) {
     if (!(await isInputLost(context, error))) throw error;
     context.logger.error({ err: error, batchId: batch.id }, 'the input file of a batch is no longer in the store');
@@ -127,11 +168,10 @@ async function untilLost(context: BatchContext, batch: Batch, work: () => Promis
   }
 }
 
-function finish(context: BatchContext, batch: Batch, status: BatchEnd, signal: AbortSignal): Promise<boolean> {
-  return untilLost(context, batch, async () => {
-    await finalizeBatch(context, batch, batch.problems === null ? status : 'failed', signal);
-    return true;
-  });
+async function finish(context: BatchContext, batch: Batch, status: BatchEnd, signal: AbortSignal): Promise<boolean> {
+  const end = batch.problems === null ? status : 'failed';
+  await untilLost(context, batch, () => finalizeBatch(context, batch, end, signal));
+  return true;
 }
 
 /** Nothing more is fed: what is in progress ends, and then the batch. */

@@ -1,5 +1,5 @@
 /** The rows of batches (contract §10): creating, reading, listing and cancelling them. */
-import type { BatchEndpoint, BatchProblem, BatchStatus } from '@darkroom/api/openai/batches';
+import type { BatchEndpoint, BatchProblem, BatchStatus, WaitReason } from '@darkroom/api/openai/batches';
 import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
@@ -30,6 +30,8 @@ export interface Batch {
   readonly status: BatchStatus;
   /** Why it fails as a whole; it may have lines in progress then. */
   readonly problems: readonly BatchProblem[] | null;
+  /** Why some of its lines wait at this moment. */
+  readonly waitingFor: WaitReason | null;
   /** The model that all lines name. */
   readonly model: string | null;
   readonly linesTotal: number;
@@ -89,7 +91,7 @@ const seconds = (column: string, name: string): string => `extract(epoch FROM ${
 /** The columns of a batch, for statements that return one. */
 export const BATCH_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", endpoint, completion_window AS "completionWindow",
   metadata, model, input_file_id AS "inputFileId", input_object_key AS "inputObjectKey", input_bytes::float8 AS "inputBytes",
-  output_kept_seconds AS "outputKeptSeconds", status, problems, lines_total AS "linesTotal", lines_fed AS "linesFed",
+  output_kept_seconds AS "outputKeptSeconds", status, problems, waiting_for AS "waitingFor", lines_total AS "linesTotal", lines_fed AS "linesFed",
   fed_bytes::float8 AS "fedBytes", lines_settled AS "linesSettled", lines_completed AS "linesCompleted",
   lines_failed AS "linesFailed", ahead_completed AS "aheadCompleted", ahead_failed AS "aheadFailed",
   input_tokens::float8 AS "inputTokens", cached_input_tokens::float8 AS "cachedInputTokens",

@@ -4,12 +4,15 @@ import type { Authenticator, Caller } from '../accounts/authenticate.ts';
 import type { Database } from '../database/database.ts';
 import type { DatabaseClock } from '../database/database-clock.ts';
 import type { DarkroomError } from '../domain/darkroom-error.ts';
+import type { SlotShares } from '../generation/slot-shares.ts';
+import type { AccountDatabase } from '../limits/account-database.ts';
 import type { ObjectStore } from '../objects/stores/object-store.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { TaskCreator } from '../tasks/create/create.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TextSurface } from '../text/source.ts';
+import type { LineParsing } from './line.ts';
 import type { Paces } from './pace.ts';
 
 /** The response that a request of its own would have got, as it is written into a file of results. */
@@ -51,8 +54,9 @@ export interface TextEndpoint extends AnyEndpoint {
 /** An endpoint whose requests may be the lines of a batch. */
 export type LineEndpoint = TaskEndpoint | TextEndpoint;
 
-export interface BatchContext {
+export interface BatchContext extends LineParsing {
   readonly database: Database;
+  readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly clock: DatabaseClock;
   readonly logger: Logger;
@@ -61,7 +65,7 @@ export interface BatchContext {
   readonly taskCreator: Pick<TaskCreator, 'createMany'>;
   readonly endpoints: Readonly<Record<BatchEndpoint, LineEndpoint>>;
   readonly paces: Paces;
-  /** Awaited between lines: a hundred of them are much work for a process that serves requests. */
-  nextTurn(): Promise<void>;
+  /** In which batches are worked on, by account. */
+  readonly slots: SlotShares;
   wakeLauncher(claimed?: OutboxItem): void;
 }

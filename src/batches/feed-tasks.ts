@@ -1,16 +1,17 @@
 /** Makes tasks of lines, in the transaction that moves the batch's pointer over them. */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Queryable } from '../database/database.ts';
-import { DarkroomError, factsOf } from '../domain/darkroom-error.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 import { isAcceptance } from '../tasks/create/accept-many.ts';
 import type { AlongsideAccepting, ManyOutcome } from '../tasks/create/accept-many.ts';
-import { QueueFullError } from '../tasks/create/accept.ts';
 import type { CreateItem } from '../tasks/create/create-many.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext, LineTask, TaskEndpoint } from './context.ts';
 import type { InputLine } from './input-lines.ts';
 import { lineKey, parseLine } from './line.ts';
-import { lockForFeeding, recordFed } from './record-fed.ts';
+import { lockForFeeding, outcomeOf, recordFed } from './record-fed.ts';
+import type { Fed } from './record-fed.ts';
 
 /** The rate limit of requests is not for lines: their pace is that at which tasks end. */
 const WITHOUT_LIMIT = (): Promise<number> => Promise.resolve(0);
@@ -22,9 +23,22 @@ interface FedLine {
   readonly item: CreateItem;
 }
 
+/** A line that has to wait, and with it those after it: nothing of this transaction is to remain. */
+class WaitingLineError extends Error {
+  /** How many lines are before it. */
+  readonly before: number;
+  readonly waitsFor: WaitReason;
+
+  constructor(before: number, waitsFor: WaitReason) {
+    super('a line has to wait');
+    this.before = before;
+    this.waitsFor = waitsFor;
+  }
+}
+
 /**
- * @param caller why the key may make no requests, if it may not.
- * @returns how many lines were fed: fewer if the queue of the account is full. @throws {OvertakenError}
+ * @param caller why the key may make no requests any more, if it may not.
+ * @returns fewer lines than there are if the next one has to wait. @throws {OvertakenError}
  */
 export async function feedTasks(
   context: BatchContext,
@@ -32,42 +46,59 @@ export async function feedTasks(
   endpoint: TaskEndpoint,
   caller: Caller | DarkroomError,
   lines: readonly InputLine[],
-): Promise<number> {
-  const prepared: FedLine[] = [];
+  signal: AbortSignal,
+): Promise<Fed> {
+  let fed: FedLine[] = [];
+  let waitingFor: WaitReason | undefined;
   for (const line of lines) {
     await context.nextTurn();
-    prepared.push(await prepare(endpoint, caller, batch, line));
+    const prepared = await prepare(context, endpoint, caller, batch, line, signal);
+    waitingFor = prepared.item.problem?.waitsFor;
+    if (waitingFor !== undefined) break;
+    fed.push(prepared);
   }
-  let fed = 0;
-  await create(context, caller, prepared, {
-    begin: (transaction) => lockForFeeding(transaction, batch),
-    async end(transaction, outcomes) {
-      fed = await record(transaction, batch, endpoint, prepared, outcomes);
-    },
-  });
-  return fed;
+  while (fed.length > 0) {
+    const these = fed;
+    try {
+      await create(context, caller, these, {
+        begin: (transaction) => lockForFeeding(transaction, batch),
+        end: (transaction, outcomes) => record(transaction, batch, endpoint, these, outcomes),
+      });
+      break;
+    } catch (error) {
+      if (!(error instanceof WaitingLineError)) throw error;
+      waitingFor = error.waitsFor;
+      fed = fed.slice(0, error.before);
+    }
+  }
+  return { lines: fed.length, waitingFor };
 }
 
 async function prepare(
+  context: BatchContext,
   endpoint: TaskEndpoint,
   caller: Caller | DarkroomError,
   batch: Batch,
   line: InputLine,
+  signal: AbortSignal,
 ): Promise<FedLine> {
   const rejected = (problem: DarkroomError): FedLine => ({
     line,
     task: undefined,
     item: { body: {}, idempotencyKey: undefined, problem },
   });
-  const { body, problem } = parseLine(line, batch.endpoint);
-  if (problem !== undefined) return rejected(problem);
-  if (caller instanceof DarkroomError) return rejected(caller);
   try {
+    const { body, problem, isLarge, facts } = await parseLine(context, batch, line, 'task', signal);
+    if (problem !== undefined) return rejected(problem);
+    if (caller instanceof DarkroomError) return rejected(caller);
     const task = await endpoint.taskOf(caller, body);
-    return { line, task, item: { body: task.body, idempotencyKey: lineKey(batch.id, line.index), batchId: batch.id } };
+    const nextTurn = (): Promise<void> => context.nextTurn();
+    // Those of the line are not those of a body that was made of it.
+    const large = isLarge ? { facts: task.body === body ? facts : undefined, nextTurn } : undefined;
+    const idempotencyKey = lineKey(batch.id, line.index);
+    return { line, task, item: { body: task.body, idempotencyKey, batchId: batch.id, large } };
   } catch (error) {
-    if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return rejected(error);
-    throw error;
+    return rejected(outcomeOf(error));
   }
 }
 
@@ -96,23 +127,20 @@ async function create(
   }
 }
 
-/** @returns how many lines were fed. */
+/** @throws {WaitingLineError} */
 async function record(
   transaction: Queryable,
   batch: Batch,
   endpoint: TaskEndpoint,
   lines: readonly FedLine[],
   outcomes: readonly ManyOutcome[],
-): Promise<number> {
-  const full = outcomes.findIndex((outcome) => outcome instanceof QueueFullError);
-  const fed = full < 0 ? lines : lines.slice(0, full);
-  const last = fed.at(-1)?.line;
-  if (last === undefined) return 0;
-  const rejections = fed.flatMap(({ line, task }, index) => {
+): Promise<void> {
+  const rejections = lines.flatMap(({ line, task }, index) => {
     const outcome = outcomes[index];
     if (outcome === undefined || isAcceptance(outcome)) return [];
+    if (outcome.waitsFor !== undefined) throw new WaitingLineError(index, outcome.waitsFor);
     return [{ line: line.index, response: endpoint.reject(task?.translate(outcome) ?? outcome) }];
   });
-  await recordFed(transaction, batch, last, rejections);
-  return fed.length;
+  const last = lines.at(-1);
+  if (last !== undefined) await recordFed(transaction, batch, last.line, rejections);
 }

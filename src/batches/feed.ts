@@ -6,14 +6,16 @@
 import { TEXT_BATCH_ENDPOINTS } from '@darkroom/api/openai/batches';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { Statement } from '../database/database.ts';
-import { DarkroomError, factsOf } from '../domain/darkroom-error.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext, LineEndpoint } from './context.ts';
 import { feedTasks } from './feed-tasks.ts';
 import { feedTextCalls } from './feed-text-calls.ts';
 import type { LineSource } from './line-source.ts';
+import { memoryOf } from './line.ts';
 import { updatePace } from './pace.ts';
-import { OvertakenError } from './record-fed.ts';
+import { OvertakenError, outcomeOf } from './record-fed.ts';
+import type { Fed } from './record-fed.ts';
 import { WINDOW_LINES } from './settle-lines.ts';
 
 /** The maximum number of lines, and of their bytes, that are fed together. */
@@ -30,30 +32,38 @@ const selectShare: Statement = {
            FROM account_counters c WHERE c.account_id = $1`,
 };
 
-/** @param open how many lines have not ended. @returns whether any were fed. */
+/** @param open how many lines have not ended. */
 export async function feedLines(
   context: BatchContext,
   batch: Batch,
-  { open, source }: { readonly open: number; readonly source: LineSource },
-): Promise<boolean> {
+  { open, source, signal }: { readonly open: number; readonly source: LineSource; readonly signal: AbortSignal },
+): Promise<Fed> {
   const endpoint = context.endpoints[batch.endpoint];
   const share = await shareOf(context, batch, endpoint);
   const pace = endpoint.kind === 'task' ? context.paces.of(batch.id) : undefined;
   const most = pace === undefined ? share : await updatePace(pace, context, batch, share);
-  const room = Math.min(most - open, WINDOW_LINES - (batch.linesFed - batch.linesSettled), LINES_AT_ONCE);
-  if (room <= 0) return false;
+  // While it waits, one line shows whether it has to.
+  const together = batch.waitingFor === null ? LINES_AT_ONCE : 1;
+  const room = Math.min(most - open, WINDOW_LINES - (batch.linesFed - batch.linesSettled), together);
+  if (room <= 0) return { lines: 0, waitingFor: undefined };
   const caller = await callerOf(context, batch);
+  if (caller instanceof DarkroomError && caller.waitsFor !== undefined) {
+    return { lines: 0, waitingFor: caller.waitsFor };
+  }
   const lines = await source.take({ line: batch.linesFed, byte: batch.fedBytes }, room, BYTES_AT_ONCE);
+  const release = await context.lineBodies.reserve(batch.accountId, memoryOf(lines), signal);
   try {
     const fed =
       endpoint.kind === 'task'
-        ? await feedTasks(context, batch, endpoint, caller, lines)
-        : await feedTextCalls(context, batch, endpoint, caller, lines);
-    if (fed > 0) pace?.use(open + fed);
-    return fed > 0;
+        ? await feedTasks(context, batch, endpoint, caller, lines, signal)
+        : await feedTextCalls(context, batch, endpoint, caller, lines, signal);
+    if (fed.lines > 0) pace?.use(open + fed.lines);
+    return fed;
   } catch (error) {
-    if (error instanceof OvertakenError) return false;
+    if (error instanceof OvertakenError) return { lines: 0, waitingFor: undefined };
     throw error;
+  } finally {
+    release();
   }
 }
 
@@ -63,12 +73,11 @@ async function shareOf({ database }: BatchContext, { accountId }: Batch, { kind 
   return share?.lines ?? 1;
 }
 
-/** The caller, or why the key of the batch may no longer make requests. */
+/** The caller, or why the key of the batch may make no requests, now or for good. */
 async function callerOf({ authenticator }: BatchContext, { keyId }: Batch): Promise<Caller | DarkroomError> {
   try {
     return await authenticator.callerOfKey(keyId);
   } catch (error) {
-    if (error instanceof DarkroomError && factsOf(error.kind).status < 500) return error;
-    throw error;
+    return outcomeOf(error);
   }
 }

@@ -1,70 +1,154 @@
 /**
- * The lines of a batch's input, read as a stream from any line on: one of at most 200 MB is never whole in memory.
- * Empty lines do not count.
+ * The lines of a batch's input, read as a stream from any line on: one of at most 200 MB is never whole in memory, and
+ * neither is a large line, whose borders are found here and which is read by itself once there is room for it. What is
+ * between lines does not count: line feeds, and what JSON may have around a value.
+ *
+ * Every byte is looked at once and at the same cost, whatever it is, and in turns by bytes: what is read, and the lines
+ * that a caller processes.
  */
 import type { ObjectStore } from '../objects/stores/object-store.ts';
 import type { Batch } from './batch-record.ts';
 
 /** The maximum size of a line: that of the body of a create. */
 export const MAX_LINE_BYTES = 10_000_000;
+/** A larger line is not kept while it is read. */
+const KEPT_LINE_BYTES = 128_000;
+/** The bytes that are read in one turn of the event loop, some milliseconds at most, and what a line counts on top. */
+const BYTES_IN_A_TURN = 256_000;
+const BYTES_PER_LINE = 2_000;
 
 const LINE_FEED = 0x0a;
-/** What JSON may have around a value. */
-const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0d || byte === 0x09;
+const isBetweenLines = (byte: number | undefined): boolean =>
+  byte === LINE_FEED || byte === 0x0d || byte === 0x20 || byte === 0x09;
 
 export interface InputLine {
   /** From 0. */
   readonly index: number;
-  /** Undefined: it is larger than a line may be. */
-  readonly bytes: Buffer | undefined;
-  /** Where it begins, or an empty line before it. */
+  /** Where it begins. */
   readonly beginByte: number;
-  /** Where the next line begins. */
+  readonly sizeBytes: number;
+  /** Where the next line may begin. */
   readonly endByte: number;
+  /** Undefined: it is large, and `readLine` reads it. */
+  readonly bytes: Buffer | undefined;
 }
 
-/** @param from the line to begin with, and where it begins. */
+/** A position in the input: a line, and where it begins, or what is before it. */
+export interface LinePosition {
+  readonly line: number;
+  readonly byte: number;
+}
+
+/** What reading needs. */
+export interface LineReading {
+  readonly store: Pick<ObjectStore, 'read'>;
+  /** Awaited between pieces of the work (limits/turns.ts). */
+  nextTurn(): Promise<void>;
+}
+
+type Input = Pick<Batch, 'inputObjectKey' | 'inputBytes'>;
+
+/** @param from where to begin. @param signal ends the reading with its reason. */
 export async function* readLines(
-  store: Pick<ObjectStore, 'read'>,
-  { inputObjectKey, inputBytes }: Pick<Batch, 'inputObjectKey' | 'inputBytes'>,
-  from: { readonly line: number; readonly byte: number } = { line: 0, byte: 0 },
+  reading: LineReading,
+  input: Input,
+  signal: AbortSignal,
+  from: LinePosition = { line: 0, byte: 0 },
 ): AsyncGenerator<InputLine, void, undefined> {
-  if (from.byte >= inputBytes) return;
-  const stream = await store.read(inputObjectKey, { start: from.byte, end: inputBytes - 1 });
   let index = from.line;
-  let begin = from.byte;
-  let position = from.byte;
-  let parts: Buffer[] = [];
+  let begin: number | undefined;
+  let kept: Buffer[] = [];
   let size = 0;
-  const take = (part: Buffer): void => {
-    size += part.length;
-    position += part.length;
-    if (size <= MAX_LINE_BYTES) parts.push(part);
-    else parts = [];
-  };
-  const end = (): InputLine | undefined => {
-    const bytes = size <= MAX_LINE_BYTES ? Buffer.concat(parts) : undefined;
-    parts = [];
+  let work = 0;
+  const end = (endByte: number): InputLine => {
+    const bytes = size <= KEPT_LINE_BYTES ? Buffer.concat(kept) : undefined;
+    const line = { index: index++, beginByte: begin ?? endByte, sizeBytes: size, endByte, bytes };
+    begin = undefined;
+    kept = [];
     size = 0;
-    if (bytes?.every(isSpace) === true) return undefined;
-    const beginByte = begin;
-    begin = position;
-    return { index: index++, bytes, beginByte, endByte: position };
+    return line;
   };
+  const takeTurn = async (done: number): Promise<void> => {
+    work += done;
+    if (work < BYTES_IN_A_TURN) return;
+    work = 0;
+    await reading.nextTurn();
+    signal.throwIfAborted();
+  };
+  for await (const { chunk, position } of piecesOf(reading, input, from.byte, input.inputBytes)) {
+    await takeTurn(chunk.length);
+    for (let at = 0; at < chunk.length;) {
+      if (begin === undefined) {
+        while (isBetweenLines(chunk[at])) at += 1;
+        if (at === chunk.length) break;
+        begin = position + at;
+      }
+      const feed = chunk.indexOf(LINE_FEED, at);
+      const part = chunk.subarray(at, feed < 0 ? chunk.length : feed);
+      size += part.length;
+      if (size <= KEPT_LINE_BYTES) kept.push(part);
+      else kept = [];
+      if (feed < 0) break;
+      at = feed + 1;
+      yield end(position + at);
+      await takeTurn(BYTES_PER_LINE);
+    }
+  }
+  if (begin !== undefined) yield end(input.inputBytes);
+}
+
+/**
+ * Reads one line, in memory of its own, which can be transferred to a thread. Its caller has reserved it.
+ *
+ * @param onPart called with each part as it arrives.
+ */
+export async function readLine(
+  reading: LineReading,
+  input: Input,
+  { beginByte, sizeBytes, bytes }: Pick<InputLine, 'beginByte' | 'sizeBytes' | 'bytes'>,
+  signal: AbortSignal,
+  onPart: (part: Buffer) => void,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const whole = new Uint8Array(sizeBytes);
+  if (bytes !== undefined) {
+    onPart(bytes);
+    whole.set(bytes);
+    return whole;
+  }
+  let work = 0;
+  for await (const { chunk, position } of piecesOf(reading, input, beginByte, beginByte + sizeBytes)) {
+    onPart(chunk);
+    whole.set(chunk, position - beginByte);
+    work += chunk.length;
+    if (work < BYTES_IN_A_TURN) continue;
+    work = 0;
+    await reading.nextTurn();
+    signal.throwIfAborted();
+  }
+  return whole;
+}
+
+interface Piece {
+  readonly chunk: Buffer;
+  /** Where it is in the input. */
+  readonly position: number;
+}
+
+/** @param to the byte after the last one. */
+async function* piecesOf(
+  { store }: LineReading,
+  { inputObjectKey }: Input,
+  from: number,
+  to: number,
+): AsyncGenerator<Piece, void, undefined> {
+  if (from >= to) return;
+  const stream = await store.read(inputObjectKey, { start: from, end: to - 1 });
+  let position = from;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      let rest = chunk;
-      for (let at = rest.indexOf(LINE_FEED); at >= 0; at = rest.indexOf(LINE_FEED)) {
-        take(rest.subarray(0, at));
-        position += 1;
-        rest = rest.subarray(at + 1);
-        const line = end();
-        if (line !== undefined) yield line;
-      }
-      take(rest);
+      yield { chunk, position };
+      position += chunk.length;
     }
-    const last = end();
-    if (last !== undefined) yield last;
   } finally {
     stream.destroy();
   }

@@ -2,8 +2,10 @@
 import { isRecord } from '../domain/json-members.ts';
 import { JSON_BOUNDS, JsonBoundsError, createJsonScanner } from '../domain/json-scanner.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import type { InputLine } from './input-lines.ts';
-import { MAX_LINE_BYTES } from './input-lines.ts';
+import type { BodyFacts } from '../tasks/record/body-facts.ts';
+import type { Batch } from './batch-record.ts';
+import { MAX_LINE_BYTES, readLine } from './input-lines.ts';
+import type { InputLine, LineReading } from './input-lines.ts';
 
 /** The longest `custom_id`, in characters. */
 const MAX_CUSTOM_ID = 512;
@@ -30,18 +32,94 @@ export interface ParsedLine {
   readonly customId: string | null;
   readonly body: unknown;
   readonly problem: InvalidLineError | undefined;
+  /** Whether work on it takes long enough to be done in turns (limits/turns.ts). */
+  readonly isLarge: boolean;
+  /** Of the body, if it is large. */
+  readonly facts: BodyFacts | undefined;
 }
 
-/** @param endpoint the `url` that every line must have. */
-export function parseLine({ bytes }: Pick<InputLine, 'bytes'>, endpoint: string): ParsedLine {
-  if (bytes === undefined) return broken(null, `it has more than ${MAX_LINE_BYTES} bytes`, 'line_too_large');
-  let value: unknown;
+/** What is read of an account, in the share that it has of memory and threads (http/bodies/line-bodies.ts). */
+export interface LineBodies {
+  /**
+   * Takes memory, once there is some: all that a piece of work needs at once, because one that holds some while it
+   * waits for more may wait for itself. @returns gives it back.
+   */
+  reserve(accountId: string, bytes: number, signal: AbortSignal): Promise<() => void>;
+  /** @param options.values as counted by the scanner. @throws {ShareExhaustedError} */
+  parse(
+    accountId: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    options: { readonly values: number; readonly needed: NeededOfLine },
+  ): Promise<ParsedJson>;
+}
+
+/** `outline`: its name, and of its body the model; `body`: all of it; `task`: that and what a create knows of it. */
+export type NeededOfLine = 'outline' | 'body' | 'task';
+
+type ParsedJson =
+  | { readonly kind: 'not_utf8' | 'not_json' }
+  | {
+      readonly kind: 'parsed';
+      readonly value: unknown;
+      readonly isLarge: boolean;
+      readonly facts?: BodyFacts | undefined;
+    };
+
+/** What parsing lines needs. */
+export interface LineParsing extends LineReading {
+  readonly lineBodies: LineBodies;
+}
+
+/** The bytes of memory that lines take when they are parsed. */
+export function memoryOf(lines: readonly Pick<InputLine, 'sizeBytes'>[]): number {
+  return lines.reduce((sum, { sizeBytes }) => sum + (sizeBytes > MAX_LINE_BYTES ? 0 : sizeBytes), 0);
+}
+
+/** Parses a line for which memory is reserved. @throws {ShareExhaustedError} no thread was free for it. */
+export async function parseLine(
+  parsing: LineParsing,
+  batch: LineOwner,
+  line: Pick<InputLine, 'beginByte' | 'sizeBytes' | 'bytes'>,
+  needed: NeededOfLine,
+  signal: AbortSignal,
+): Promise<ParsedLine> {
+  if (line.sizeBytes > MAX_LINE_BYTES)
+    return broken(null, `it has more than ${MAX_LINE_BYTES} bytes`, 'line_too_large');
+  const scanner = createJsonScanner(BOUNDS);
+  let bytes: Uint8Array<ArrayBuffer>;
   try {
-    createJsonScanner(BOUNDS).push(bytes);
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    bytes = await readLine(parsing, batch, line, signal, (part) => scanner.push(part));
   } catch (error) {
-    return broken(null, error instanceof JsonBoundsError ? error.message : 'it is not JSON', 'invalid_json_line');
+    if (error instanceof JsonBoundsError) return broken(null, error.message, 'invalid_json_line');
+    throw error;
   }
+  const parsed = await parsing.lineBodies.parse(batch.accountId, bytes, { values: scanner.values, needed });
+  if (parsed.kind !== 'parsed') return broken(null, 'it is not JSON', 'invalid_json_line');
+  return requestOf(parsed, batch.endpoint);
+}
+
+/** The same for an outline, with the memory for this line alone, for as long as `use` works on it. */
+export async function withOutline<Result>(
+  parsing: LineParsing,
+  batch: LineOwner,
+  line: InputLine,
+  signal: AbortSignal,
+  use: (parsed: ParsedLine) => Result,
+): Promise<Result> {
+  // One that was kept is small.
+  if (line.bytes !== undefined) return use(await parseLine(parsing, batch, line, 'outline', signal));
+  const release = await parsing.lineBodies.reserve(batch.accountId, memoryOf([line]), signal);
+  try {
+    return use(await parseLine(parsing, batch, line, 'outline', signal));
+  } finally {
+    release();
+  }
+}
+
+/** Whose lines they are, where they are, and the `url` that each must have. */
+type LineOwner = Pick<Batch, 'accountId' | 'endpoint' | 'inputObjectKey' | 'inputBytes'>;
+
+function requestOf({ value, isLarge, facts }: Extract<ParsedJson, { kind: 'parsed' }>, endpoint: string): ParsedLine {
   if (!isRecord(value)) return broken(null, 'it is not a JSON object', 'invalid_json_line');
   const { custom_id: id, method, url, body } = value;
   if (typeof id !== 'string' || id === '' || id.length > MAX_CUSTOM_ID) {
@@ -50,11 +128,12 @@ export function parseLine({ bytes }: Pick<InputLine, 'bytes'>, endpoint: string)
   if (method !== 'POST') return broken(id, 'method must be POST', 'invalid_method', 'method');
   if (url !== endpoint) return broken(id, `url must be ${endpoint}, as the batch says`, 'invalid_url', 'url');
   if (!isRecord(body)) return broken(id, 'body must be a JSON object', 'invalid_type', 'body');
-  return { customId: id, body, problem: undefined };
+  return { customId: id, body, problem: undefined, isLarge, facts };
 }
 
 function broken(customId: string | null, problem: string, code: string, param?: string): ParsedLine {
-  return { customId, body: undefined, problem: new InvalidLineError(problem, code, param) };
+  const error = new InvalidLineError(problem, code, param);
+  return { customId, body: undefined, problem: error, isLarge: false, facts: undefined };
 }
 
 /** The Idempotency-Key of the task of a line: a repeated feed finds the task. */

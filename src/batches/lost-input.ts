@@ -8,7 +8,6 @@ import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import { readOwner } from '../objects/stores/store-owner.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
-import type { InputLine } from './input-lines.ts';
 
 const markLost: Statement = {
   name: 'mark_input_of_batch_lost',
@@ -32,9 +31,4 @@ export async function markInputLost(database: Queryable, { id }: Batch): Promise
     line: null,
   };
   await database.query(markLost, [id, JSON.stringify([problem])]);
-}
-
-/** The lines that were fed, without what they said. */
-export function* linesWithoutInput({ linesFed }: Pick<Batch, 'linesFed'>): Generator<InputLine> {
-  for (let index = 0; index < linesFed; index++) yield { index, bytes: undefined, beginByte: 0, endByte: 0 };
 }

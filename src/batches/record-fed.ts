@@ -3,7 +3,9 @@
  * those that were rejected are recorded. So an attempt that was overtaken, by another one or by the end of the batch,
  * feeds nothing.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
+import { DarkroomError, factsOf } from '../domain/darkroom-error.ts';
 import type { Batch } from './batch-record.ts';
 import type { LineResponse } from './context.ts';
 import type { InputLine } from './input-lines.ts';
@@ -27,6 +29,21 @@ const insertRejections: Statement = {
 
 /** Another attempt has fed these lines, or the batch takes no more. */
 export class OvertakenError extends Error {}
+
+/** What a feed has come to. */
+export interface Fed {
+  /** How many lines were fed. */
+  readonly lines: number;
+  /** Why the next one waits, where it is not for lines before it to end. */
+  readonly waitingFor: WaitReason | undefined;
+}
+
+/** @returns what a line comes to, or what it waits for. @throws what says nothing about it. */
+export function outcomeOf(error: unknown): DarkroomError {
+  const isOutcome = error instanceof DarkroomError && factsOf(error.kind).status < 500;
+  if (isOutcome || (error instanceof DarkroomError && error.waitsFor !== undefined)) return error;
+  throw error;
+}
 
 /** A line that is not to become anything. */
 export interface Rejection {

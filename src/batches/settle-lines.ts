@@ -3,6 +3,7 @@
  * so that every line is counted once whatever runs twice. Those that ended ahead of an earlier one are counted anew each
  * time.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { taskIdForKey } from '../domain/ids.ts';
 import { readBatchCallStates } from '../text/background/batch-calls.ts';
@@ -52,18 +53,29 @@ export interface Settled {
   readonly open: number;
   /** The row as it is afterwards, or as it was if nothing was counted: another attempt may have counted the same. */
   readonly batch: Batch;
+  /** Why lines that were fed wait, if some do. */
+  readonly waitingFor: WaitReason | undefined;
+}
+
+/** What is known of lines that were fed. */
+interface Known {
+  /** How each has ended, from the first that is not settled on. */
+  readonly states: (EndedLine | undefined)[];
+  waitingFor: WaitReason | undefined;
 }
 
 export async function settleLines(context: SettleContext, batch: Batch): Promise<Settled> {
   const { database, endpoints } = context;
   const { id, linesSettled, linesFed } = batch;
-  if (linesSettled === linesFed) return { open: 0, batch };
-  const states: (EndedLine | undefined)[] = Array.from({ length: linesFed - linesSettled });
+  if (linesSettled === linesFed) return { open: 0, batch, waitingFor: undefined };
+  const known: Known = { states: Array.from({ length: linesFed - linesSettled }), waitingFor: undefined };
+  const { states } = known;
   for (const { line } of await database.query<{ line: number }>(selectRejected, [id, linesSettled, linesFed])) {
     states[line - linesSettled] = FAILED;
   }
-  if (endpoints[batch.endpoint].kind === 'task') await addTasks(context, batch, states);
-  else await addTextCalls(database, batch, states);
+  if (endpoints[batch.endpoint].kind === 'task') await addTasks(context, batch, known);
+  else await addTextCalls(database, batch, known);
+  const { waitingFor } = known;
   const firstOpen = states.indexOf(undefined);
   const first = sumOf(firstOpen < 0 ? states : states.slice(0, firstOpen));
   const ahead = sumOf(firstOpen < 0 ? [] : states.slice(firstOpen));
@@ -74,15 +86,15 @@ export async function settleLines(context: SettleContext, batch: Batch): Promise
     const counts = [first.completed, first.failed, ahead.completed, ahead.failed];
     const tokens = [inputTokens, cachedInputTokens, outputTokens, reasoningTokens];
     const [moved] = await database.query<Batch>(moveSettled, [id, linesSettled, ...counts, ...tokens]);
-    return { open, batch: moved ?? batch };
+    return { open, batch: moved ?? batch, waitingFor };
   }
-  return { open, batch };
+  return { open, batch, waitingFor };
 }
 
 async function addTasks(
   { database, installationId }: SettleContext,
   { id, accountId, linesSettled }: Batch,
-  states: (EndedLine | undefined)[],
+  { states }: Known,
 ): Promise<void> {
   const ids = Array.from(states, (_, offset) =>
     taskIdForKey(installationId, accountId, lineKey(id, linesSettled + offset)),
@@ -92,14 +104,11 @@ async function addTasks(
   }
 }
 
-async function addTextCalls(
-  database: Queryable,
-  { id, linesSettled, linesFed }: Batch,
-  states: (EndedLine | undefined)[],
-): Promise<void> {
-  for (const { line, state, usage } of await readBatchCallStates(database, id, linesSettled, linesFed)) {
+async function addTextCalls(database: Queryable, { id, linesSettled, linesFed }: Batch, known: Known): Promise<void> {
+  for (const { line, state, usage, waitingFor } of await readBatchCallStates(database, id, linesSettled, linesFed)) {
+    known.waitingFor ??= waitingFor ?? undefined;
     if (state === 'queued' || state === 'in_progress') continue;
-    states[line - linesSettled] = { isCompleted: state === 'answered', usage: usage ?? undefined };
+    known.states[line - linesSettled] = { isCompleted: state === 'answered', usage: usage ?? undefined };
   }
 }
 

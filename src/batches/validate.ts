@@ -11,14 +11,13 @@ import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { readLines } from './input-lines.ts';
-import { parseLine } from './line.ts';
+import { withOutline } from './line.ts';
+import type { LineParsing } from './line.ts';
 
 /** The maximum number of problems that are reported. */
 const MAX_PROBLEMS = 100;
 /** With a route, if there is one. */
 const MODEL_NAME = /^[\w./:@-]{1,200}$/;
-/** Lines that are parsed in one turn of the event loop. */
-const LINES_IN_A_TURN = 50;
 
 const begin: Statement = {
   name: 'begin_batch',
@@ -33,7 +32,7 @@ const failBatch: Statement = {
 
 /** Starts a batch, or fails it. One that was cancelled meanwhile is left as it is. */
 export async function validateBatch(
-  context: Pick<BatchContext, 'database' | 'store' | 'nextTurn'>,
+  context: LineParsing & Pick<BatchContext, 'database'>,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<void> {
@@ -58,7 +57,7 @@ interface Inspected {
 
 /** @returns why there is nothing to do, if there is not. */
 async function inspectLines(
-  context: Pick<BatchContext, 'store' | 'nextTurn'>,
+  context: LineParsing,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<Inspected | readonly BatchProblem[]> {
@@ -67,17 +66,17 @@ async function inspectLines(
   const problems: BatchProblem[] = [];
   const models = new Set<string | undefined>();
   let lines = 0;
-  for await (const line of readLines(context.store, batch)) {
-    if (lines % LINES_IN_A_TURN === 0) {
-      signal.throwIfAborted();
-      await context.nextTurn();
-    }
+  for await (const line of readLines(context, batch, signal)) {
     lines += 1;
     if (lines > MAX_BATCH_LINES) {
       return [problem(`the file has more than ${MAX_BATCH_LINES} lines`, 'too_many_lines', 'input_file_id')];
     }
-    const { customId, body } = parseLine(line, batch.endpoint);
-    if (models.size <= 1) models.add(modelOf(body));
+    // Of a large line nothing else is kept.
+    const { customId, model } = await withOutline(context, batch, line, signal, (parsed) => ({
+      customId: parsed.customId,
+      model: modelOf(parsed.body),
+    }));
+    if (models.size <= 1) models.add(model);
     if (customId === null) continue;
     const digest = createHash('sha256').update(customId).digest('base64url').slice(0, 24);
     const first = firstLines.get(digest);

@@ -3,8 +3,9 @@
  * outcome is not known, whose outputs could not be stored, or that an operator terminated is released to its owner,
  * although its provider may well bill the work. What that can cost is recorded here, by task and upstream, to be
  * compared with the provider's invoice. A text call whose upstream reports more than was held for it is booked where
- * it is settled (text/money/move.ts), as `hold_exceeded`; attempts at a text call in the background that were lost are
- * booked as `attempt_lost` (text/background/lost-cost.ts).
+ * it is settled (text/money/move.ts), as `hold_exceeded`; its requests whose answers are lost, because they were repeated or
+ * broke off, are booked as `attempt_lost`, there and where an attempt in the background ends without an outcome
+ * (text/background/call-record.ts).
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';

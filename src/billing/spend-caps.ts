@@ -3,6 +3,7 @@
  * a settlement releases no longer counts. A cap counts the spending of its key and of every key created or rotated
  * from it, so that no key gets around its cap by creating another.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { formatUsd } from '../domain/money.ts';
@@ -35,6 +36,10 @@ export class SpendCapError extends DarkroomError {
     const period = this.period === 'day' ? 'today' : 'in total';
     const advice = this.period === 'day' ? 'retry after midnight UTC, or use another key' : 'use another key';
     return `the request can cost up to ${needed} USD and this key may spend ${left} USD more ${period} (its cap is ${cap} USD); ${advice}`;
+  }
+
+  override get waitsFor(): WaitReason | undefined {
+    return this.period === 'day' && this.neededMicroUsd <= this.capMicroUsd ? 'daily_spend_cap' : undefined;
   }
 }
 

@@ -12,7 +12,7 @@ import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
 import type { MarginGroup } from '@darkroom/api/facts/margin-groups';
 import type { Queryable, Statement } from '../database/database.ts';
 import { queryRows, rowStatement } from '../database/row-statement.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL, EMBEDDED_TEXT_UPSTREAM } from '../domain/embedded-protocol.ts';
 import { TooMuchUsageError } from './usage.ts';
 
 /** What the provider says when a job is cancelled counts for more than what was recorded before. */
@@ -69,7 +69,7 @@ export function recordTaskCosts(transaction: Queryable, tasks: readonly EndedTas
   return queryRows<TaskCost>(transaction, insertCosts, rows, [EMBEDDED_PROTOCOL]);
 }
 
-/** Sums of tasks. Columns that are not grouped by are undefined. */
+/** Sums of tasks and text calls. Columns that are not grouped by are undefined. */
 export interface MarginRow {
   /** `2026-11-21`, UTC, of the end. */
   readonly day?: string;
@@ -77,10 +77,11 @@ export interface MarginRow {
   readonly upstream?: string;
   readonly account?: string;
   readonly tasks: number;
+  readonly textCalls: number;
   readonly capturedMicroUsd: bigint;
   /** The sum of the known costs. */
   readonly costMicroUsd: bigint;
-  /** How many tasks have a cost that is not known, and what was captured for them. */
+  /** How many tasks and text calls have a cost that is not known, and what was captured for them. */
   readonly unknownTasks: number;
   readonly unknownCapturedMicroUsd: bigint;
   /** How many tasks cost more than was captured for them. */
@@ -105,7 +106,8 @@ const COLUMNS: Readonly<Record<MarginGroup, string>> = {
   account: 'account_id',
 };
 
-const SUMS = `count(*)::integer AS tasks,
+const SUMS = `count(*) FILTER (WHERE kind = 'task')::integer AS tasks,
+  count(*) FILTER (WHERE kind = 'text')::integer AS "textCalls",
   coalesce(sum(captured_micro_usd), 0)::bigint AS "capturedMicroUsd",
   coalesce(sum(cost_micro_usd), 0)::bigint AS "costMicroUsd",
   count(*) FILTER (WHERE cost_micro_usd IS NULL)::integer AS "unknownTasks",
@@ -115,6 +117,24 @@ const SUMS = `count(*)::integer AS tasks,
   count(*) FILTER (WHERE source = 'usage')::integer AS "usageTasks",
   count(*) FILTER (WHERE source = 'rule')::integer AS "ruleTasks"`;
 
+const inDays = (column: string): string => `${column} >= $1::date::timestamp AT TIME ZONE 'UTC'
+              AND ${column} < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'`;
+
+/**
+ * Tasks, and text calls that an upstream answered or that were charged: those have no rate of the operator's, so that
+ * what they cost is not known, unless the model is our own. They count for the day on which they began, and until they
+ * are pruned.
+ */
+const WORK = `SELECT ended_at, model, upstream, account_id, captured_micro_usd, cost_micro_usd, source, 'task' AS kind
+                FROM task_costs WHERE ${inDays('ended_at')}
+              UNION ALL
+              SELECT created_at, model, coalesce(upstream, 'text'), account_id, captured_micro_usd,
+                     CASE WHEN upstream = '${EMBEDDED_TEXT_UPSTREAM}' THEN 0 END,
+                     CASE WHEN upstream = '${EMBEDDED_TEXT_UPSTREAM}' THEN 'rule' END, 'text'
+                FROM text_calls
+               WHERE ${inDays('created_at')} AND settled_at IS NOT NULL AND model IS NOT NULL
+                 AND (outcome = 'answered' OR captured_micro_usd > 0)`;
+
 /** One statement for each set of groups, in this order whatever order they are named in. */
 function marginStatement(groups: readonly MarginGroup[]): Statement {
   const columns = groups.map((group) => `${COLUMNS[group]} AS "${group}"`);
@@ -122,9 +142,7 @@ function marginStatement(groups: readonly MarginGroup[]): Statement {
   return {
     name: ['select_margins', ...groups].join('_'),
     text: `SELECT ${[...columns, SUMS].join(', ')}
-             FROM task_costs
-            WHERE ended_at >= $1::date::timestamp AT TIME ZONE 'UTC'
-              AND ended_at < ($2::date + 1)::timestamp AT TIME ZONE 'UTC'
+             FROM (${WORK}) w
             GROUP BY ${positions} ORDER BY ${positions} LIMIT ${MAX_USAGE_ROWS + 1}`,
   };
 }

@@ -31,6 +31,8 @@ export interface UsageQuery {
   /** The last day. */
   readonly to: string;
   readonly groupBy: readonly UsageGroup[];
+  /** Only what was captured for this end user: of tasks the metadata `user`. Absent: everything. */
+  readonly user?: string | undefined;
 }
 
 /** More sums than one response holds. */
@@ -54,18 +56,24 @@ const COLUMNS: Readonly<Record<UsageGroup, string>> = {
   keyId: 'key_id',
 };
 
+const OF_USER = `AND reference IN (
+                    SELECT task_id FROM task_metadata WHERE account_id = $1 AND pair = metadata_pair('user', $4)
+                    UNION ALL
+                    SELECT call_id FROM text_call_end_users WHERE account_id = $1 AND end_user = $4)`;
+
 /** One statement for each set of groups, in this order whatever order they are named in. */
-function usageStatement(groups: readonly UsageGroup[]): Statement {
+function usageStatement(groups: readonly UsageGroup[], isOfUser: boolean): Statement {
   const columns = groups.map((group) => `${COLUMNS[group]} AS "${group}"`);
   const grouping = groups.length === 0 ? '' : `GROUP BY ${groups.map((_, index) => index + 1).join(', ')}`;
   const order = groups.length === 0 ? '' : `ORDER BY ${groups.map((_, index) => index + 1).join(', ')}`;
   return {
-    name: ['select_usage', ...groups].join('_').toLowerCase(),
+    name: ['select_usage', ...(isOfUser ? ['of_user'] : []), ...groups].join('_').toLowerCase(),
     text: `SELECT ${[...columns, 'coalesce(sum(amount_micro_usd), 0)::bigint AS "capturedMicroUsd"', 'count(model)::integer AS count'].join(', ')}
              FROM ledger_entries
             WHERE account_id = $1 AND kind = 'capture'
               AND created_at >= $2::date::timestamp AT TIME ZONE 'UTC'
               AND created_at < ($3::date + 1)::timestamp AT TIME ZONE 'UTC'
+              ${isOfUser ? OF_USER : ''}
             ${grouping} ${order} LIMIT ${MAX_USAGE_ROWS + 1}`,
   };
 }
@@ -74,10 +82,11 @@ function usageStatement(groups: readonly UsageGroup[]): Statement {
 export async function readUsage(
   database: Queryable,
   accountId: string,
-  { from, to, groupBy }: UsageQuery,
+  { from, to, groupBy, user }: UsageQuery,
 ): Promise<readonly UsageRow[]> {
   const groups = USAGE_GROUPS.filter((group) => groupBy.includes(group));
-  const rows = await database.query<UsageRow>(usageStatement(groups), [accountId, from, to]);
+  const values = user === undefined ? [accountId, from, to] : [accountId, from, to, user];
+  const rows = await database.query<UsageRow>(usageStatement(groups, user !== undefined), values);
   if (rows.length > MAX_USAGE_ROWS) throw new TooMuchUsageError();
   return rows;
 }

@@ -1,8 +1,10 @@
 /**
  * The catalogue of a running process: its model files are read again when they change, and their new content is
- * adopted; so are the settings of providers, without which their models are not offered. A bad file keeps the model that it had, and blocks no other. Tasks continue under the definitions that
- * they were accepted with, which are pinned; a new definition is pinned before the first request can name it.
+ * adopted; so are the settings of providers, without which their models are not offered. A bad file keeps the model that
+ * it had, across restarts too, and blocks no other. Tasks continue under the definitions that they were accepted with,
+ * which are pinned; a new definition is pinned before the first request can name it.
  */
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
 import { createCatalogue } from './catalogue.ts';
@@ -12,8 +14,9 @@ import type { CatalogueModel } from './text-definition.ts';
 import { createModelReader } from './load-models.ts';
 import type { ReadModels } from './load-models.ts';
 import { lossesOf } from './losses.ts';
-import { isSameTexts, listModelDirectories, readModelTexts, throwProblems } from './model-files.ts';
-import type { ModelTexts } from './model-files.ts';
+import { isProviderFile, isSameTexts, listModelDirectories, readModelTexts, throwProblems } from './model-files.ts';
+import type { ModelFileError, ModelTexts } from './model-files.ts';
+import type { LastGoodFiles } from './last-good-files.ts';
 import type { PinnedDefinitions } from './pinned-definitions.ts';
 import { NO_SETTINGS, createOffer, findMissing, providerNamesOf } from './offer.ts';
 import type { OfferedProvider, ProviderSettings } from './offer.ts';
@@ -45,8 +48,10 @@ export interface LiveCatalogueOptions {
   readonly settings?: LiveProviderSettings;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Notified of the number of bad files, whenever they have changed. */
-  readonly onRejected?: (files: number) => void;
+  /** What files contained when they had no problem last; default: nothing is remembered. */
+  readonly lastGood?: LastGoodFiles;
+  /** Notified of the problems of bad files whenever those have changed, and without any when none is left. */
+  readonly onRejected?: (problems: readonly ModelFileError[]) => void;
   /** How often to poll if no event reports a change. */
   readonly pollMs?: number;
   /** For how long the files must stay unchanged: editors write in several steps, and a release is many files. */
@@ -64,7 +69,7 @@ const MAX_SETTLING_ROUNDS = 40;
 /**
  * Loads the model files, pins them and follows them.
  *
- * @throws {ModelFileError} @throws {ModelFilesError} some are bad: there is no previous catalogue to keep.
+ * @throws {ModelFileError} @throws {ModelFilesError} some are bad, and none was ever good: there is nothing to keep.
  */
 export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<LiveCatalogue> {
   const {
@@ -75,22 +80,44 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     settings = { ...NO_SETTINGS, onChange: () => () => {} },
     logger,
     now,
+    lastGood,
     onRejected,
     pollMs = POLL_MS,
     settleMs = SETTLE_MS,
   } = options;
   const read = createModelReader(protocols, proven);
   let texts = await readModelTexts(directories);
-  const first = await read(texts);
-  throwProblems(first.problems);
-  let known = first;
+  let known = await read(texts);
+  if (known.problems.length > 0) {
+    const remembered = (await lastGood?.read()) ?? new Map();
+    if (remembered.size === 0) throwProblems(known.problems);
+    // As if the process had been running when the files became bad.
+    await read(new Map([...texts, ...remembered]));
+    known = await read(texts);
+  }
   const offer = createOffer(settings);
-  const offered = offer(first);
+  const offered = offer(known);
   await definitions.pin(offered);
   let current = createCatalogue(offered, now);
   warnOfLosses(offered);
   let rejected: CatalogueState['rejected'];
   let isClosed = false;
+  await noteProblems();
+
+  /** Reports the bad files, and remembers the others. */
+  async function noteProblems(): Promise<void> {
+    const { problems } = known;
+    for (const { file, problem, message } of problems) {
+      const isKept = hasContentOf(known, file);
+      const outcome = isKept ? 'its previous content stays in use' : 'there is no previous content to use';
+      // The terminal of npm start shows the message alone.
+      logger.error({ file, problem }, `model file rejected; ${outcome}: ${message}`);
+    }
+    const bad = new Set(problems.map(({ file }) => file));
+    if (bad.size > 0 || rejected !== undefined) onRejected?.(problems);
+    rejected = bad.size === 0 ? undefined : { since: now(), problems };
+    await lastGood?.store(texts, bad);
+  }
 
   function warnOfLosses(models: readonly CatalogueModel[]): void {
     for (const loss of lossesOf(models)) logger.warn(loss, 'model sells below cost');
@@ -122,20 +149,14 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   async function adopt(next: ModelTexts): Promise<void> {
     const before = known;
     known = await read(next);
-    const { problems } = known;
     try {
-      await offerKnown('the model files', problems.length === 0);
+      await offerKnown('the model files', known.problems.length === 0);
     } catch (error) {
       known = before;
       throw error;
     }
-    for (const { file, problem, message } of problems) {
-      // The terminal of npm start shows the message alone.
-      logger.error({ file, problem }, `model file rejected; its previous content stays in use: ${message}`);
-    }
-    if (problems.length > 0) onRejected?.(new Set(problems.map(({ file }) => file)).size);
-    rejected = problems.length === 0 ? undefined : { since: now(), problems };
     texts = next;
+    await noteProblems();
   }
 
   async function refresh(): Promise<void> {
@@ -201,6 +222,12 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
       await refreshing;
     },
   };
+}
+
+/** @param file a model file, a provider's file, or a directory. @returns whether something that it had is in use. */
+function hasContentOf({ files, providers }: ReadModels, file: string): boolean {
+  if (isProviderFile(file)) return providers.some(({ name }) => name === path.basename(path.dirname(file)));
+  return [...files.keys()].some((known) => known === file || path.dirname(known) === file);
 }
 
 function providersOf({ definitions, providers }: ReadModels, settings: ProviderSettings): readonly OfferedProvider[] {

@@ -7,6 +7,9 @@ import path from 'node:path';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 
+/** How a problem begins that has a position. */
+const POSITION = /^(?:invalid \w+ file: )?([\w$.[\]-]{1,100}|line \d+, column \d+): /;
+
 /** A model file, or a directory of them, that cannot be used. */
 export class ModelFileError extends DarkroomError {
   override readonly name = 'ModelFileError';
@@ -19,6 +22,11 @@ export class ModelFileError extends DarkroomError {
     super(`${file}: ${problem}`, options);
     this.file = file;
     this.problem = problem;
+  }
+
+  /** The position alone: that of a member (`pricing.usd`) or `line 3, column 5`; undefined if it has none. */
+  get member(): string | undefined {
+    return POSITION.exec(this.problem)?.[1];
   }
 }
 

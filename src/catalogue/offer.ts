@@ -1,6 +1,6 @@
 /**
- * Which models can be offered: an upstream whose provider needs a credential or a URL that is not configured is left
- * out, and with it a route, or a model, that has no other. Models become available when these are configured, and a
+ * Which models can be offered: an upstream whose provider needs a credential or a URL that is not configured, or
+ * rejects the credential, is left out, and with it a route, or a model, that has no other. Models become available when these are configured, and a
  * route that is missing is never replaced by another.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -15,10 +15,12 @@ export interface ProviderSettings {
   hasCredential(name: string): boolean;
   /** The URL that replaces that of the provider's file. */
   baseUrlOf(provider: string): string | undefined;
+  /** Whether a provider rejects the credential of that name. Default: none does. */
+  isRejected?(provider: string, credential: string): boolean;
 }
 
-/** A provider whose settings are missing. */
-export type Missing = 'credential' | 'base_url';
+/** What a provider lacks. `valid_credential`: it rejects the credential that it has. */
+export type Missing = 'credential' | 'valid_credential' | 'base_url';
 
 /** A provider, and the models that it can serve. */
 export interface OfferedProvider {
@@ -73,8 +75,10 @@ export function credentialNameOf({ name, upstream }: ProviderFile): string {
 /** @returns what is missing for a provider's upstreams; undefined: they can be used. */
 export function findMissing(provider: ProviderFile, settings: ProviderSettings): Missing | undefined {
   if (provider.isSelfHosted === true && settings.baseUrlOf(provider.name) === undefined) return 'base_url';
+  const credential = credentialNameOf(provider);
+  if (settings.isRejected?.(provider.name, credential) === true) return 'valid_credential';
   const isRequired = (provider.credential ?? 'required') === 'required';
-  return isRequired && !settings.hasCredential(credentialNameOf(provider)) ? 'credential' : undefined;
+  return isRequired && !settings.hasCredential(credential) ? 'credential' : undefined;
 }
 
 /**
@@ -126,6 +130,7 @@ function offerUpstream<Upstream extends ProvidedUpstream>(
   const { secret } = upstream;
   const hasCredential = secret === undefined || settings.hasCredential(secret);
   if (!hasCredential && (provider.credential ?? 'required') === 'required') return undefined;
+  if (secret !== undefined && settings.isRejected?.(provider.name, secret) === true) return undefined;
   const baseUrl = upstream.server === undefined ? settings.baseUrlOf(provider.name) : undefined;
   if (provider.isSelfHosted === true && baseUrl === undefined && upstream.server === undefined) return undefined;
   if (hasCredential && (baseUrl === undefined || baseUrl === upstream.baseUrl)) return upstream;
@@ -140,8 +145,20 @@ function isSame<Item>(one: readonly Item[], other: readonly Item[]): boolean {
 
 /** The providers of a model's upstreams. */
 export function providerNamesOf(definition: CatalogueModel): ReadonlySet<string> {
-  const upstreams: readonly ProvidedUpstream[] = isTextModel(definition)
+  return new Set(upstreamsOf(definition).flatMap(({ provider }) => provider ?? []));
+}
+
+/** The names of the credentials that a provider's upstreams need: that of the provider, and those of its pools. */
+export function credentialNamesOf({
+  provider,
+  models,
+}: Pick<OfferedProvider, 'provider' | 'models'>): readonly string[] {
+  const upstreams = models.flatMap(upstreamsOf).filter((upstream) => upstream.provider === provider.name);
+  return [...new Set([credentialNameOf(provider), ...upstreams.flatMap(({ secret }) => secret ?? [])])];
+}
+
+function upstreamsOf(definition: CatalogueModel): readonly ProvidedUpstream[] {
+  return isTextModel(definition)
     ? definition.upstreams
     : Object.values(definition.routes).flatMap((route) => route.upstreams);
-  return new Set(upstreams.flatMap(({ provider }) => provider ?? []));
 }

@@ -24,6 +24,8 @@ export interface EndpointField {
    * The model may require it although not every request has it: a request without it is then rejected by its name.
    */
   readonly mayBeRequired?: true;
+  /** A model without it serves the request all the same: it is left out, and the response says so. */
+  readonly isOptionalHint?: true;
 }
 
 export interface MediaEndpoint {
@@ -72,7 +74,7 @@ export const MEDIA_ENDPOINTS = {
     fields: {
       input: { isRequired: true },
       voice: { isRequired: true },
-      instructions: {},
+      instructions: { isOptionalHint: true },
       response_format: { defaults: ['mp3'] },
       speed: { defaults: [1] },
     },

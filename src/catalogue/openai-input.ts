@@ -75,6 +75,19 @@ export function inputOf(
   return Object.fromEntries(members);
 }
 
+/** The fields of a request that the model does not have and that are left out (`EndpointField.isOptionalHint`). */
+export function ignoredFields(
+  { dialects }: ModelDefinition,
+  name: MediaEndpointName,
+  given: EndpointFields,
+): readonly string[] {
+  const rules = dialects?.openai?.[name] ?? {};
+  const { fields }: MediaEndpoint = MEDIA_ENDPOINTS[name];
+  return Object.keys(fields).filter(
+    (field) => fields[field]?.isOptionalHint === true && given[field] != null && !Object.hasOwn(rules, field),
+  );
+}
+
 type Members = readonly (readonly [string, unknown])[];
 
 function membersOf(
@@ -88,7 +101,7 @@ function membersOf(
   const rule = Object.hasOwn(rules, field) ? rules[field] : undefined;
   const isDefault = value === undefined || defaults.some((each) => each === value);
   if (rule === undefined) {
-    if (isDefault) return [];
+    if (isDefault || facts.isOptionalHint === true) return [];
     throw new UnsupportedFieldError(name, field, value);
   }
   const { field: own, values } = rule;
@@ -114,6 +127,18 @@ export function takesSeveral(
 ): boolean {
   const own = dialects?.openai?.[name]?.[field]?.field;
   return own !== undefined && memberOfProperty(inputSchema, own, 'type') === 'array';
+}
+
+/** The values that a request may have in a field; empty if the model does not list them. */
+export function valuesOf(
+  { dialects, inputSchema }: ModelDefinition,
+  name: MediaEndpointName,
+  field: string,
+): readonly string[] {
+  const { field: own, values = {} } = dialects?.openai?.[name]?.[field] ?? {};
+  if (own === undefined) return Object.keys(values);
+  const listed = memberOfProperty(inputSchema, own, 'enum');
+  return Array.isArray(listed) ? listed.filter((value) => typeof value === 'string') : [];
 }
 
 /** Whether a field of the model takes a value, if its schema lists those that it takes. */

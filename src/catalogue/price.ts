@@ -192,9 +192,12 @@ function usedQuantity(pricing: Pricing, input: Input, usage: ProviderUsage | und
 }
 
 function reportedQuantity({ unit }: Pricing, usage: ProviderUsage = {}): Decimal | undefined {
-  const { credits, inputSeconds, totalTokens, inputTokens, outputTokens } = usage;
+  const { credits, totalTokens, inputTokens, outputTokens } = usage;
   if (unit === 'credit') return credits === undefined ? undefined : exact(credits);
-  if (unit === 'input_second') return inputSeconds === undefined ? undefined : exact(inputSeconds);
+  if (unit === 'input_second') {
+    const seconds = usage.countedInputSeconds ?? usage.inputSeconds;
+    return seconds === undefined ? undefined : exact(seconds);
+  }
   if (totalTokens !== undefined) return exact(totalTokens);
   const parts = [inputTokens, outputTokens].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.map(exact).reduce(add);

@@ -32,6 +32,28 @@ const members = {
       description: 'Whether a request carries one. Default: `required`.',
     }),
   ),
+  probe: Type.Optional(
+    Type.Object(
+      {
+        path: Type.String({
+          pattern: '^(/|https://)[\\x21-\\x7e]{0,500}$',
+          description: 'The path below the base URL, or a URL of the same origin. The request is a GET.',
+        }),
+        rejects: Type.Optional(
+          Type.Array(Type.Integer({ minimum: 400, maximum: 499 }), {
+            minItems: 1,
+            uniqueItems: true,
+            description: 'The statuses that only a bad credential gets. Default: 401.',
+          }),
+        ),
+      },
+      {
+        additionalProperties: false,
+        description:
+          'A request that costs nothing and shows whether a credential is accepted: 2xx, or one of `rejects`. Without it, credentials are not checked.',
+      },
+    ),
+  ),
   isSelfHosted: Type.Optional(
     Type.Boolean({
       description:

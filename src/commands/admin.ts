@@ -46,9 +46,9 @@ export async function runAdmin(args: readonly string[], environment: NodeJS.Proc
   listCommand(models.command('providers'), run);
   verifyCommand(models.command('verify'), run);
   providerCommands(group('providers', 'providers of models, their keys and URLs'), run);
-  taskCommands(group('tasks', 'single tasks'), run);
+  taskCommands(group('tasks', 'tasks and text calls of all accounts'), run);
   outputCommands(group('outputs', 'stored outputs'), run);
-  upstreamCommands(group('upstreams', 'upstreams of tasks, and whether new tasks may go there'), run);
+  upstreamCommands(group('upstreams', 'upstreams, and whether new work may go there'), run);
   queuesCommand(program.command('queues'), run);
   failingItemsCommand(program.command('failing-items'), run);
   databaseCommands(group('database', 'the database itself'));

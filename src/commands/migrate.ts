@@ -13,12 +13,14 @@ import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { prepareNamespace } from '../temporal/prepare-namespace.ts';
 import { allSchedules, ensureSchedules, retireFormerSchedules } from '../temporal/schedules.ts';
 import type { RetiredSchedules } from '../temporal/schedules.ts';
-import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
+import { logProcessWarnings } from './process-lifecycle.ts';
+import { warnOfUnknownVariables } from './warn-of-settings.ts';
 
 const NOTHING_FORMER: RetiredSchedules = { deleted: [], left: [], unpaused: new Map() };
 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });
+  logProcessWarnings(logger);
   warnOfUnknownVariables(environment, logger);
   const databaseConfig = loadDirectDatabaseConfig(environment);
   const temporalConfig = loadTemporalConfig(environment);

@@ -47,6 +47,12 @@ export function waitForStopSignal(logger: Logger): Promise<string> {
   });
 }
 
+/** Writes the warnings of Node and of libraries to the log, instead of as plain text between its lines. */
+export function logProcessWarnings(logger: Logger): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => logger.warn({ err: warning }, warning.message));
+}
+
 /** Runs `act` at every SIGHUP, which then does not end the process. @param act must not throw. */
 export function onHangUp(act: () => Promise<void>): void {
   process.on('SIGHUP', () => void act());

@@ -10,7 +10,7 @@ import type { InstallationNames } from '../database/migrate.ts';
 import { PoolerError } from '../database/pooler.ts';
 import { connectWhenPossible } from '../processes/connect-when-possible.ts';
 import type { Foundation } from '../processes/foundation.ts';
-import { handOverWaits } from '../processes/hand-over.ts';
+import { handBackLostWaits, handOverWaits } from '../processes/hand-over.ts';
 import { serveFormerQueues } from '../processes/former-queues.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
@@ -26,18 +26,19 @@ import { temporalClient } from '../temporal/connection.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
-import { announceReady, waitForStopSignal } from './process-lifecycle.ts';
+import { announceReady, logProcessWarnings, waitForStopSignal } from './process-lifecycle.ts';
 import { checkStoredSecrets } from './check-stored-secrets.ts';
-import { warnOfUnknownVariables } from './warn-of-unknown-variables.ts';
+import { warnOfUnknownVariables, warnOfUnsetVariables } from './warn-of-settings.ts';
 
 /** How long to wait between attempts to reach the database while it is unavailable. */
 const RECONNECT_MS = 1_000;
 
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'worker' });
+  logProcessWarnings(logger);
   warnOfUnknownVariables(environment, logger);
   const config = loadConfig(environment);
-  watchForHang('worker', config.hangMs);
+  warnOfUnsetVariables(environment, logger, 'worker');
   const runtime = await installTemporalRuntime(logger, config.metrics !== undefined);
   const signal = waitForStopSignal(logger);
   const foundation = await createFoundation(config, logger, 'worker');
@@ -88,6 +89,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
       logger,
       identity,
       handOver: (dead) => handOverWaits(foundation.database, gateway, dead),
+      handBackLost: () => handBackLostWaits({ database: foundation.database, gateway, identity, logger }),
     });
     const guarded = { clock: foundation.clock, queues: config.worker.queues, logger };
     const worker = await startClockGuardedWorker({
@@ -105,6 +107,7 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
         })
       : undefined;
     logger.info({ queues: config.worker.queues }, 'worker started');
+    watchForHang('worker', config.hangMs);
     announceReady();
     await runTogether(former === undefined ? [worker] : [worker, former], stop);
   } finally {

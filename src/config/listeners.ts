@@ -18,6 +18,8 @@ export interface HttpConfig {
   readonly maxConnections: number;
   /** Per peer; 0: no limit. */
   readonly maxConnectionsPerAddress: number;
+  /** How long an idle connection stays open. */
+  readonly keepAliveMs: number;
 }
 
 /** The listener for operators, separate from the public one in address and credential. */
@@ -87,6 +89,7 @@ function readListener(read: EnvironmentReader, name: 'HOST' | 'ADMIN_HOST'): Omi
     requiresHttps: !isLoopback(host) && !hasTls,
     maxConnections: read.integer('MAX_CONNECTIONS'),
     maxConnectionsPerAddress: read.integer('MAX_CONNECTIONS_PER_ADDRESS'),
+    keepAliveMs: read.integer('KEEP_ALIVE_SECONDS') * 1000,
   };
 }
 

@@ -2,7 +2,7 @@
  * Settings that are acceptable on a developer's machine and rejected in production: if `NODE_ENV` is `production`, as
  * in our container images, or the api does not listen on loopback.
  */
-import type { EnvironmentReader } from './environment.ts';
+import { EnvironmentReader } from './environment.ts';
 import { isLoopback } from './listeners.ts';
 
 /** Placeholders for secrets in examples. */
@@ -13,9 +13,32 @@ const LEAST_DIFFERENT_CHARACTERS = 8;
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['postgres', 'password', 'secret', 'darkroom', 'admin', 'test']);
 const SECRETS = ['URL_SIGNING_KEY', 'ENCRYPTION_KEY', 'ADMIN_TOKEN'] as const;
 
+/** Settings whose defaults are for one machine, and what the default means in production. */
+const USUALLY_SET = [
+  { name: 'DRAIN_SECONDS', roles: ['api'], effect: 'at a restart, requests that a balancer still sends here fail' },
+  { name: 'METRICS_PORT', roles: ['api', 'worker'], effect: 'there are no metrics, and no alert can fire' },
+  { name: 'TASK_RETENTION_DAYS', roles: ['api', 'worker'], effect: 'tasks stay in the database without limit' },
+  { name: 'TEXT_CALL_RETENTION_DAYS', roles: ['api', 'worker'], effect: 'so do the records of text calls' },
+] as const;
+
+/** Which of them are not set, where this is production; a value of 0 is a decision, and not among them. */
+export function unsetForProduction(
+  environment: NodeJS.ProcessEnv,
+  role: 'api' | 'worker',
+): readonly { readonly name: string; readonly effect: string }[] {
+  if (!isProduction(new EnvironmentReader(environment))) return [];
+  return USUALLY_SET.filter(
+    ({ name, roles }) => (environment[name] ?? '') === '' && (roles as readonly string[]).includes(role),
+  );
+}
+
+function isProduction(read: EnvironmentReader): boolean {
+  return read.text('NODE_ENV') === 'production' || !isLoopback(read.text('HOST'));
+}
+
 /** Reports settings that are not allowed in production. */
 export function rejectDevelopmentDefaults(read: EnvironmentReader): void {
-  if (read.text('NODE_ENV') !== 'production' && isLoopback(read.text('HOST'))) return;
+  if (!isProduction(read)) return;
   for (const name of SECRETS) {
     if (isWeak(read.text(name))) read.report(`${name} is not a secret: generate one with openssl rand -hex 32`);
   }

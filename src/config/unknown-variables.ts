@@ -39,7 +39,7 @@ export const COMPOSE_NAMES: readonly string[] = [
  * Names of our clients, of callback receivers and the guides' examples, of the dashboard's development server, and of
  * tests.
  */
-const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|KEY|URL|WEBHOOK_SECRET|TEST_\w+)$/;
+const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|WEBHOOK_SECRET|TEST_\w+)$/;
 /** Prefixes that belong to other programs. */
 const OF_OTHERS = /^(?:npm_|NODE_|PG[A-Z]+$|AWS_|KUBERNETES_)/;
 /** What Kubernetes sets in every container for each service of its namespace: ours may well be called `darkroom-api`. */

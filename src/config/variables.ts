@@ -53,6 +53,13 @@ export const VARIABLES = {
     maximum: 1_000_000,
     help: 'The same for one peer address (of IPv6 a /64). Trusted proxies are not counted. 0: no limit.',
   },
+  KEEP_ALIVE_SECONDS: {
+    kind: 'integer',
+    fallback: '620',
+    minimum: 1,
+    maximum: 86_400,
+    help: 'How long an idle connection to the api stays open. Longer than the balancer in front keeps its connections, which is 600 s at some: it would send a request on one that is being closed.',
+  },
   BODY_MB_PER_MINUTE: {
     kind: 'integer',
     fallback: '600',
@@ -305,7 +312,7 @@ export const VARIABLES = {
     fallback: '20',
     minimum: 0,
     maximum: 3600,
-    help: 'How long the event loop of an api or a worker may be blocked before the process logs where and ends with exit code 86, to be restarted; 0: no limit.',
+    help: 'How long the event loop of an api or a worker that has started may be blocked before the process logs where and ends with exit code 86, to be restarted; 0: no limit.',
   },
   CLOCK_SKEW_SECONDS: {
     kind: 'integer',
@@ -326,7 +333,7 @@ export const VARIABLES = {
     fallback: '900',
     minimum: 0,
     maximum: 86_400,
-    help: 'How long a worker waits after SIGTERM for upstreams that answer a submit only with its result, because work that is cut off is paid for and lost; everything else is handed back after SHUTDOWN_GRACE_SECONDS. Set it to as long as the slowest of these upstreams takes, and let whatever stops the process wait longer (terminationGracePeriodSeconds, stop_grace_period).',
+    help: 'How long a worker waits after SIGTERM for upstreams that answer a submit only with its result, and an api for answers of text calls in the background and in batches, because work that is cut off is paid for and lost; everything else is handed back after SHUTDOWN_GRACE_SECONDS. Set it to as long as the slowest of these upstreams takes, and let whatever stops the process wait longer (terminationGracePeriodSeconds, stop_grace_period).',
   },
   LOG_LEVEL: {
     kind: 'choice',

@@ -32,7 +32,7 @@ let isChecking = false;
 /**
  * Enables the check for every pool that this process opens from now on. For tests only.
  *
- * @public loaded by test/support/check-connection-waits.mjs, by a path that is computed.
+ * @public loaded by test/support/prepare-program.mjs, by a path that is computed.
  */
 export function checkConnectionWaits(): void {
   isChecking = true;

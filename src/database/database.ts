@@ -3,6 +3,7 @@
  * module knows a driver's codes. SQL itself is in the module that owns the table.
  */
 import pg from 'pg';
+import { timeOutMs } from '../config/time-outs.ts';
 import type { DatabaseConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { watchConnectionWaits } from './connection-waits.ts';
@@ -76,31 +77,33 @@ export class UniqueViolationError extends Error {
   }
 }
 
-/**
- * The longest wait for a free connection, in milliseconds. If it takes longer, the database is overloaded or
- * unavailable.
- */
-const CONNECTION_TIMEOUT_MS = 5_000;
+/** The time after which an attempt to connect fails, in milliseconds: the database is unavailable. */
+const CONNECTION_TIMEOUT_MS = timeOutMs(5_000);
 /**
  * The time after which the server ends a statement, in milliseconds. None of our statements takes that long, and a slow
  * one holds locks for which others wait.
  */
-const STATEMENT_TIMEOUT_MS = 15_000;
+const STATEMENT_TIMEOUT_MS = timeOutMs(15_000);
 /**
  * The time after which a statement without a response fails here, in milliseconds. Usually the server has ended it
  * before; this limit is for a server that has become unreachable.
  */
-const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5_000;
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + timeOutMs(5_000);
+/**
+ * The longest wait for a connection of the pool, in milliseconds. By then each statement that had one when the wait
+ * began has ended, so a pool that is only busy is waited for. How many wait is bounded before (limits/account-database.ts).
+ */
+const POOL_WAIT_MS = ANSWER_TIMEOUT_MS;
 /**
  * How long to wait, with a connection, for a row that another transaction has locked: longer than the transactions
  * of a busy account hold its row, one after the other; far below what the server grants to one that has stopped.
  */
-const LOCK_TIMEOUT_MS = 2_000;
+const LOCK_TIMEOUT_MS = timeOutMs(2_000);
 /**
  * The time after which the server ends an idle transaction, in milliseconds: a process that dies inside a transaction
  * must not keep an account's row locked for long.
  */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = timeOutMs(10_000);
 
 const LIMITS = {
   statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -108,6 +111,13 @@ const LIMITS = {
   idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
 };
 const BEGIN_WITH_LIMITS = beginWith(LIMITS);
+
+/** The pool has one time-out for its queue and for new connections; these have a shorter one of their own. */
+class Client extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS });
+  }
+}
 
 const INT8_OID = 20;
 
@@ -133,7 +143,8 @@ export function openDatabase(
   const pool = new pg.Pool({
     connectionString: config.url,
     max: config.poolSize,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    Client,
+    connectionTimeoutMillis: POOL_WAIT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     ...(isPooled ? {} : LIMITS),
     keepAlive: true,
@@ -179,7 +190,7 @@ export function openDatabase(
       return;
     }
     const query: pg.QueryConfig & { query_timeout?: number } = { text: BEGIN_WITH_LIMITS };
-    query.query_timeout = CONNECTION_TIMEOUT_MS;
+    query.query_timeout = POOL_WAIT_MS;
     await client.query(query);
   };
 
@@ -264,7 +275,7 @@ function translate(error: unknown, connection: PooledConnection): unknown {
     });
   }
   const isConnectionLoss =
-    /connection terminated|not queryable|query read timeout|timeout exceeded when trying to connect|connection ended/i.test(
+    /connection terminated|not queryable|query read timeout|timeout expired|timeout exceeded when trying to connect|connection ended/i.test(
       error.message,
     );
   if (isConnectionLoss || UNAVAILABLE_SYSTEM_CODES.has(code) || UNAVAILABLE_SQLSTATE.test(code)) {

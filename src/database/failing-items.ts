@@ -180,6 +180,19 @@ export async function listFailingItems(
   return database.query<FailingItem>(selectItems, [kind ?? null, limit]);
 }
 
+/** An item is retried at most hourly: one that failed longer ago is no longer tried. */
+const countItems: Statement = {
+  name: 'count_failing_items',
+  text: `SELECT kind, count(*)::integer AS items FROM failing_items
+          WHERE failures > 2 AND last_failed_at > now() - interval '2 hours' GROUP BY kind`,
+};
+
+/** How many items of each kind have failed in more than two passes, and are still tried. */
+export async function countFailingItems(database: Queryable): Promise<ReadonlyMap<FailingKind, number>> {
+  const rows = await database.query<{ kind: FailingKind; items: number }>(countItems);
+  return new Map(rows.map(({ kind, items }) => [kind, items]));
+}
+
 const pruneStatement: Statement = {
   name: 'prune_failing_items',
   text: `DELETE FROM failing_items WHERE last_failed_at < now() - interval '7 days'`,

@@ -3,10 +3,18 @@
  * they mean there is in one table (ERROR_KINDS). Errors that are caught where they are expected need no kind.
  */
 import { factsOf } from '@darkroom/api/facts/error-kinds';
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
 
 export { factsOf } from '@darkroom/api/facts/error-kinds';
 export type { ErrorKind } from '@darkroom/api/facts/error-kinds';
+
+/** What passes by itself, or by an act that is not about the work. */
+const PASSING: { readonly [Kind in ErrorKind]?: WaitReason } = {
+  account_suspended: 'account',
+  rate_limited: 'rate_limit',
+  unavailable: 'service',
+};
 
 export abstract class DarkroomError extends Error {
   abstract readonly kind: ErrorKind;
@@ -23,5 +31,13 @@ export abstract class DarkroomError extends Error {
   get publicMessage(): string {
     const { isMessagePublic, message } = factsOf(this.kind);
     return isMessagePublic ? this.message : message;
+  }
+
+  /**
+   * Why work that no client waits for is to wait and to be tried again, unchanged; undefined: the error is its outcome.
+   * All durable work decides by this.
+   */
+  get waitsFor(): WaitReason | undefined {
+    return PASSING[this.kind];
   }
 }

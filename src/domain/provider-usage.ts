@@ -21,8 +21,11 @@ export const USAGE_NAMES = [
 
 export type UsageName = (typeof USAGE_NAMES)[number];
 
-/** Quantities by name, not negative; what is absent was not reported. */
-export type ProviderUsage = Readonly<Partial<Record<UsageName, number>>>;
+/**
+ * Quantities by name, not negative; what is absent was not reported. `countedInputSeconds` are those that we counted, by
+ * which the account pays whatever was reported; what the work costs us depends on the report.
+ */
+export type ProviderUsage = Readonly<Partial<Record<UsageName | 'countedInputSeconds', number>>>;
 
 /** What is known of the consumption of one piece of work. */
 export interface Consumption {

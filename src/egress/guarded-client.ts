@@ -18,8 +18,8 @@ import { createNameResolver } from './name-resolver.ts';
 import type { ResolveName } from './name-resolver.ts';
 import { PACE, awaitAnswer } from './pace.ts';
 import type { Pace } from './pace.ts';
-import { checkUrl, targetOf } from './policy.ts';
-import type { EgressPolicy } from './policy.ts';
+import { allowEntry, checkUrl, targetOf } from './policy.ts';
+import type { EgressPolicy, Target } from './policy.ts';
 
 /** How one message is sent. */
 export interface PostOptions {
@@ -232,7 +232,7 @@ export function createEgress(options: EgressOptions): Egress {
         const { address, message: problem } = error;
         logger.warn({ host: check.url.host, address, problem }, 'URL not passed to the upstream');
       }
-      const obstacle = obstacleOf(error);
+      const obstacle = obstacleOf(error, target);
       const isVouchedFor = !(error instanceof BlockedError) && isNameGranted(policy.allow, target);
       return isVouchedFor ? undefined : obstacle;
     } finally {
@@ -254,10 +254,10 @@ const CONNECTION_REFUSED = 'ECONNREFUSED';
 const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 /** @param error from resolving a name and classifying its addresses. @throws {ShareExhaustedError} it is that. */
-function obstacleOf(error: unknown): Obstacle | undefined {
+function obstacleOf(error: unknown, target: Target): Obstacle | undefined {
   if (error instanceof ShareExhaustedError) throw error;
   if (error instanceof BlockedError) {
-    const problem = 'the host does not have a public address; the operator can allow it with EGRESS_ALLOW';
+    const problem = `the host does not have a public address; the operator can allow it with ${allowEntry(target)}`;
     return { problem, isPassing: false };
   }
   const code = errorCodeOf(error) ?? '';

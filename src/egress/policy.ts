@@ -83,19 +83,25 @@ function targetProblem(target: Target, policy: EgressPolicy): string | undefined
   if (isDenied(policy.deny, name, address)) return 'the operator denies this address with EGRESS_DENY';
   if (host.kind === 'address') {
     if (mayConnect(target, host.address, policy)) return undefined;
-    if (!isPublicAddress(host.address)) return notPublic(host.address);
+    if (!isPublicAddress(host.address)) return notPublic(host.address, target);
   } else {
     if (mayBeGranted(policy.allow, { name: host.name, port, isPlainHttp })) return undefined;
     // RFC 6761 §6.3: these names are always loopback, so there is nothing to wait for.
-    if (/(?:^|\.)localhost$/.test(host.name)) return notPublic(host.name);
+    if (/(?:^|\.)localhost$/.test(host.name)) return notPublic(host.name, target);
   }
-  if (isPlainHttp) return 'must be https; the operator can allow plain http for a host and port with EGRESS_ALLOW';
+  if (isPlainHttp) return `must be https; the operator can allow plain http with ${allowEntry(target)}`;
   if (!policy.ports.includes(port)) return `port ${port} is not allowed; want ${policy.ports.join(' or ')}`;
   return undefined;
 }
 
-function notPublic(host: string): string {
-  return `${host} is not a public address; the operator can allow it with EGRESS_ALLOW`;
+function notPublic(host: string, target: Target): string {
+  return `${host} is not a public address; the operator can allow it with ${allowEntry(target)}`;
+}
+
+/** The setting that allows a target: `EGRESS_ALLOW=http://127.0.0.1:3000`. */
+export function allowEntry({ host, port, isPlainHttp }: Target): string {
+  const name = host.kind === 'name' ? host.name : host.address.includes(':') ? `[${host.address}]` : host.address;
+  return `EGRESS_ALLOW=${isPlainHttp ? 'http://' : ''}${name}:${port}`;
 }
 
 function rejected(problem: string): UrlCheck {

@@ -277,7 +277,7 @@ async function transcriptOutput(
   if (sizeBytes === 0) throw new NotDeliveredError(`the transcript has no times, which ${format} needs`);
   if (sizeBytes > MAX_TRANSCRIPT_BYTES) throw new NotDeliveredError('the file is too large for a transcript');
   const bytes = await storedSource(store, key, sizeBytes).read(0, sizeBytes);
-  if (!isTranscript(bytes, format, true)) throw new NotDeliveredError(`it is no transcript of format ${format}`);
+  if (!isTranscript(bytes, format)) throw new NotDeliveredError(`it is no transcript of format ${format}`);
   return { type: 'text', objectKey: key, mimeType: mimeTypeOfFormat(format), sizeBytes, sha256 };
 }
 

@@ -18,6 +18,8 @@ import type { StopSlots } from './stop-slots.ts';
 
 export interface GenerationContext {
   readonly config: { readonly worker: Pick<Config['worker'], 'scratchDir' | 'upstreamGraceMs'> };
+  /** Of this process, under which Temporal knows its workers; absent: waits are not recorded. */
+  readonly identity?: string;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'outgoing'>;
   readonly database: Database;
@@ -40,7 +42,7 @@ export interface GenerationContext {
   /** The stop requests to providers that are in progress in this process. */
   readonly stopSlots: StopSlots;
   /** Detects the types of files, in child processes. */
-  readonly inspector: Pick<MediaInspector, 'inspect' | 'inspectBytes'>;
+  readonly inspector: Pick<MediaInspector, 'inspect' | 'inspectFile'>;
   /** Fires, with the error to end with as its reason, when the worker hands back work that another worker can continue. */
   readonly stopping: AbortSignal;
   /** Fires later, when waiting for upstreams is no longer allowed either. */

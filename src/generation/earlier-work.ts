@@ -21,6 +21,9 @@ import { permanentFailure } from './failure.ts';
 import { routeAt, routesOf } from './task-route.ts';
 import { workCostAt } from './work-cost.ts';
 
+/** The states of a generation, in order. */
+const PROGRESS = ['intent', 'submitted', 'produced'] as const satisfies readonly Generation['state'][];
+
 /** The maximum number of runs of one task that are searched: each of them but the last has found nothing to do. */
 const MAX_RUNS = 10;
 
@@ -130,8 +133,15 @@ async function writeDown(
   const upstream =
     upstreamIndex === undefined ? await onlyRoute(context, task) : await routeAt(context, task, upstreamIndex);
   const cost = known.state === 'produced' ? workCostAt(upstream, known.files.length, {}) : {};
+  const recorded = await readGeneration(context.database, task.id);
   await restoreGeneration(context.database, task.id, upstream, known, isDecided, cost);
-  context.logger.warn({ taskId: task.id, generation: known.state }, 'generation restored that the database had lost');
+  const fields = { taskId: task.id, generation: known.state };
+  // A run that was terminated, or reset, is taken over with what is recorded of it: nothing was lost.
+  if (recorded !== undefined && PROGRESS.indexOf(recorded.state) >= PROGRESS.indexOf(known.state)) {
+    context.logger.info(fields, 'generation of an earlier run taken over');
+  } else {
+    context.logger.warn(fields, 'generation restored that the database had lost');
+  }
   // A concurrent attempt may have recorded more in the meantime.
   const written = await readGeneration(context.database, task.id);
   const restored: Generation =

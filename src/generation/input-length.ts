@@ -1,21 +1,14 @@
 /**
- * How long the audio and video of an input are, where the price counts their seconds. What is held is a bound that the
- * caller sets, or the model: a longer file is rejected before its provider is asked to work on it.
+ * How long the audio and video of an input are, where the price counts their seconds: as they were measured, and never
+ * as a client or a provider says. What is held is a bound that the caller sets, or the model: a longer file is rejected
+ * before its provider is asked to work on it, and so is one that cannot be measured.
  */
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
-import type { ByteSource } from '@darkroom/media/byte-source';
 import type { ModelDefinition } from '../catalogue/definition.ts';
 import { quote } from '../catalogue/price.ts';
 import { decimalOf, isAbove } from '../domain/money.ts';
-import type { InputFile } from '../providers/provider.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { MediaField } from '../tasks/record/input-media.ts';
-import type { GenerationContext } from './context.ts';
 import { invalidInput } from './failure.ts';
-
-/** A smaller file has no more than the head of a container. */
-const LEAST_BYTES = 256;
 
 /** Whether the length of a field's files counts. */
 export function isPricedByLength({ pricing }: ModelDefinition, { accepts }: MediaField): boolean {
@@ -23,55 +16,26 @@ export function isPricedByLength({ pricing }: ModelDefinition, { accepts }: Medi
 }
 
 /**
- * Measures files by what their containers state.
+ * Sums up the lengths of files.
  *
- * @returns seconds; undefined: a file does not state its length, and only its provider can measure it.
- * @throws {GenerationFailure} `input_invalid`: they are longer than what was held pays for, or one is empty.
+ * @returns seconds.
+ * @throws {GenerationFailure} `input_invalid`: they are longer than what was held pays for, or one has no length.
  */
-export async function measureInput(
-  context: GenerationContext,
-  task: Pick<WorkingTask, 'accountId' | 'input'>,
+export function sumLengths(
+  { input }: Pick<WorkingTask, 'input'>,
   { pricing }: ModelDefinition,
-  files: readonly { readonly field: MediaField; readonly file: InputFile }[],
-): Promise<number | undefined> {
-  const lengths: number[] = [];
-  for (const { field, file } of files) {
-    const seconds = await lengthOf(context, task.accountId, file);
-    if (seconds === undefined) return undefined;
-    if (seconds === 0) throw invalidInput('undecodable', field.path);
-    lengths.push(seconds);
+  files: readonly { readonly field: MediaField; readonly durationSeconds: number | null }[],
+): number {
+  let [sum, longest] = [0, 0];
+  let longestPath: MediaField['path'] = [];
+  for (const { field, durationSeconds } of files) {
+    if (durationSeconds === null) throw invalidInput('undecodable', field.path);
+    sum += durationSeconds;
+    if (durationSeconds > longest) [longest, longestPath] = [durationSeconds, field.path];
   }
-  const sum = lengths.reduce((total, seconds) => total + seconds, 0);
   const measured = decimalOf(sum.toFixed(3));
-  const longest = files[lengths.indexOf(Math.max(...lengths))];
-  if (measured !== undefined && longest !== undefined && isAbove(measured, quote(pricing, task.input).quantity)) {
-    throw invalidInput('longer_than_held', longest.field.path);
+  if (measured !== undefined && isAbove(measured, quote(pricing, input).quantity)) {
+    throw invalidInput('longer_than_held', longestPath);
   }
   return sum;
-}
-
-async function lengthOf(
-  { inspector }: GenerationContext,
-  accountId: string,
-  { path }: InputFile,
-): Promise<number | undefined> {
-  const handle = await open(path);
-  try {
-    const source = await sourceOf(handle);
-    const { durationSeconds, isEmpty = source.sizeBytes < LEAST_BYTES } = await inspector.inspect(accountId, source);
-    return durationSeconds ?? (isEmpty ? 0 : undefined);
-  } finally {
-    await handle.close();
-  }
-}
-
-async function sourceOf(handle: FileHandle): Promise<ByteSource> {
-  const { size } = await handle.stat();
-  return {
-    sizeBytes: size,
-    async read(start, end) {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
-      return buffer.subarray(0, bytesRead);
-    },
-  };
 }

@@ -5,17 +5,22 @@
  * over the network (contract §7 "Uploads").
  */
 import { createWriteStream } from 'node:fs';
-import { open, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { jpegOf } from '@darkroom/media/decode';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
-import { extensionFor, mediaTypeOf } from '@darkroom/media/media-types';
+import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
+import { extensionFor, isCounted, isPhonePhotograph, mediaTypeOf } from '@darkroom/media/media-types';
 import pRetry from 'p-retry';
+import { formatDataUrl, isDataUrl, isPhonePhotographUrl, parseDataUrl } from '../domain/data-url.ts';
 import type { FaultKind } from '../domain/input-fault.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { EgressFailureKind } from '../egress/egress-error.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
+import { factsOf } from '../objects/uploads.ts';
+import type { FileFacts } from '../objects/uploads.ts';
 import { referencedId, signedInputId } from '../objects/urls/own-url.ts';
 import type { GenerationRequest, InputFile } from '../providers/provider.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
@@ -25,13 +30,11 @@ import { findInputObjects } from '../tasks/record/input-objects.ts';
 import type { InputObject } from '../tasks/record/input-objects.ts';
 import type { GenerationContext } from './context.ts';
 import { invalidInput, retryableFailure } from './failure.ts';
-import { isPricedByLength, measureInput } from './input-length.ts';
+import { isPricedByLength, sumLengths } from './input-length.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** The maximum size of one input file in bytes, by its kind. */
 const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
-/** The number of bytes at the beginning of a file that are read to detect its type. */
-const BEGINNING_BYTES = 1024 * 1024;
 /**
  * Time limits of the download of one file. At a reasonable rate the largest image takes one minute, and the largest
  * video eight and a half minutes.
@@ -51,8 +54,6 @@ const FAULT_OF_EGRESS: Readonly<Record<EgressFailureKind, FaultKind>> = {
   tls: 'untrusted',
   too_large: 'too_large',
 };
-/** Occurs only if the schema's pattern allows it (tasks/record/input-media.ts). */
-const DATA_URL = /^data:[^,]*;base64,/i;
 
 /**
  * The request as the provider receives it.
@@ -82,27 +83,35 @@ export async function stageInputs(
   await checkAddresses(context, task.accountId, passedOn, signal);
   const input = passedOn.length === 0 ? request.input : withUrls(context, task, passedOn, objects);
   const timed = passedOn.filter((field) => isPricedByLength(definition, field));
-  if (taken.length + timed.length === 0) return { ...request, input };
+  // What the provider fetches by a URL is not read here, unless its length counts.
+  const photographs = passedOn.filter(({ value }) => isPhonePhotographUrl(value));
+  if (taken.length + timed.length + photographs.length === 0) return { ...request, input };
 
-  const needed = [...taken, ...timed];
+  const needed = [...taken, ...timed, ...photographs];
   const loadAll = async (): Promise<readonly LoadedField[]> => {
     const loaded: LoadedField[] = [];
     for (const [index, field] of needed.entries()) {
       const target = { file: path.join(scratch, `input-${index}`), signal, accountId: task.accountId };
-      loaded.push({ field, file: await load(context, field, objects, target) });
+      loaded.push(await load(context, field, objects, target));
     }
     return loaded;
   };
   const fetches = needed.some(({ value }) => isElsewhere(value));
   const loaded = await (fetches ? context.inputFetches.run(task.accountId, loadAll) : loadAll());
   const priced = loaded.filter(({ field }) => isPricedByLength(definition, field));
-  const inputSeconds = priced.length === 0 ? undefined : await measureInput(context, task, definition, priced);
+  const inputSeconds = priced.length === 0 ? undefined : sumLengths(task, definition, priced);
   const media = loaded.slice(0, taken.length).map(({ field, file }) => [field.path.join('.'), file] as const);
+  const texts = new Map<readonly string[], string>();
+  for (const { field, file } of loaded.slice(taken.length + timed.length)) {
+    texts.set(field.path, formatDataUrl({ mimeType: file.mimeType, bytes: await readFile(file.path) }));
+  }
   return {
     ...request,
-    input,
+    input: withTexts(input, texts),
     ...(taken.length === 0 ? {} : { media: new Map(media) }),
-    ...(inputSeconds === undefined ? {} : { inputSeconds }),
+    ...(inputSeconds === undefined
+      ? {}
+      : { inputSeconds, isInputCounted: priced.every(({ file }) => isCounted(file.mimeType)) }),
   };
 }
 
@@ -110,11 +119,13 @@ export async function stageInputs(
 interface LoadedField {
   readonly field: MediaField;
   readonly file: InputFile;
+  /** Null: it has none. */
+  readonly durationSeconds: number | null;
 }
 
 /** Whether a file has to be fetched from a URL that the caller chose. */
 function isElsewhere(value: string): boolean {
-  return referencedId(value) === undefined && !DATA_URL.test(value);
+  return referencedId(value) === undefined && !isDataUrl(value);
 }
 
 /**
@@ -192,22 +203,50 @@ async function load(
   field: MediaField,
   objects: ReadonlyMap<string, InputObject>,
   { file, signal, accountId }: Pick<Target, 'file' | 'signal' | 'accountId'>,
-): Promise<InputFile> {
+): Promise<LoadedField> {
   const object = referenced(field, objects);
   const maxBytes = largestOf(field.accepts);
   const target = { file, maxBytes, signal, accountId, fieldPath: field.path };
   await (object === undefined ? fetchFile(context, field.value, target) : readObject(context, object, target));
+  const { mimeType, durationSeconds } = await factsOfFile(context, field, object, target);
+  if (!isAccepted(mimeType, field.accepts)) throw invalidInput('wrong_type', field.path);
+  if (!isPhonePhotograph(mimeType)) return { field, file: { mimeType, path: file }, durationSeconds };
+  await convertToJpeg(context, field, target);
+  return { field, file: { mimeType: 'image/jpeg', path: file }, durationSeconds };
+}
+
+/** Hardly a provider reads the photographs of phones. */
+async function convertToJpeg(
+  { frameDecoders }: GenerationContext,
+  { path: fieldPath }: MediaField,
+  { file, accountId, signal }: Target,
+): Promise<void> {
   try {
-    const { mimeType } = await context.inspector.inspectBytes(accountId, await beginningOf(file));
-    if (!isAccepted(mimeType, field.accepts)) throw invalidInput('wrong_type', field.path);
-    return { mimeType, path: file };
+    const { jpeg } = await frameDecoders.run(accountId, () => jpegOf(file, signal), { signal });
+    await writeFile(file, jpeg);
+  } catch (error) {
+    throw error instanceof UndecodableMediaError ? invalidInput('undecodable', fieldPath) : error;
+  }
+}
+
+/** An object of ours was inspected when it was stored, and any other file is now. */
+async function factsOfFile(
+  { inspector }: GenerationContext,
+  { path: fieldPath, accepts }: MediaField,
+  object: InputObject | undefined,
+  { file, accountId }: Target,
+): Promise<Pick<FileFacts, 'mimeType' | 'durationSeconds'>> {
+  // An earlier release did not record the length of uploads.
+  const isRecorded = object !== undefined && (object.durationSeconds !== null || object.mimeType.startsWith('image/'));
+  if (isRecorded) return object;
+  try {
+    return factsOf(await inspector.inspectFile(accountId, file));
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
     // A truncated header of an image that the field accepts, or a completely different type.
     const { mimeType = '', problem } = error;
-    const isBroken =
-      problem !== undefined || (mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, field.accepts));
-    throw invalidInput(isBroken ? 'undecodable' : 'wrong_type', field.path);
+    const isBroken = problem !== undefined || (mediaTypeOf(mimeType) !== undefined && isAccepted(mimeType, accepts));
+    throw invalidInput(isBroken ? 'undecodable' : 'wrong_type', fieldPath);
   }
 }
 
@@ -245,8 +284,12 @@ async function fetchFile(
   url: string,
   { file, maxBytes, signal, accountId, fieldPath }: Target,
 ): Promise<void> {
-  const base64 = DATA_URL.exec(url);
-  if (base64 !== null) return writeFile(file, Buffer.from(url.slice(base64[0].length), 'base64'));
+  if (isDataUrl(url)) {
+    const inline = parseDataUrl(url);
+    if (inline === undefined) throw invalidInput('undecodable', fieldPath);
+    if (inline.bytes.length > maxBytes) throw invalidInput('too_large', fieldPath);
+    return writeFile(file, inline.bytes);
+  }
   const timeoutMs = CONNECT_MS + maxBytes / BYTES_PER_MS;
   let timeouts = 0;
   const download = async (): Promise<void> => {
@@ -268,16 +311,6 @@ async function fetchFile(
     if (!(error instanceof EgressError)) throw error;
     if (error.cause instanceof ShareExhaustedError) busy(error.cause);
     throw invalidInput(FAULT_OF_EGRESS[error.kind], fieldPath);
-  }
-}
-
-async function beginningOf(file: string): Promise<Buffer> {
-  const handle = await open(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
   }
 }
 

@@ -240,10 +240,15 @@ function hookOf({ context, task }: SubmitAttempt, { provider, request, upstreamN
   return { hookUrl, hookSecret: hookUrls.secretFor(upstreamName, task.id, task.urlKeyId) };
 }
 
-/** A provider that does not report how long the input was leaves it at what we measured. */
-function withInputSeconds(submission: Submission, { inputSeconds }: GenerationRequest): Submission {
+/**
+ * A provider that does not report how long the input was leaves it at what we measured. What we counted is what the
+ * account pays for, whatever a provider reports; the times that a container states may be wrong, and a report corrects
+ * them.
+ */
+function withInputSeconds(submission: Submission, { inputSeconds, isInputCounted }: GenerationRequest): Submission {
   if (inputSeconds === undefined) return submission;
-  return { ...submission, usage: { inputSeconds, ...submission.usage } };
+  const counted = isInputCounted === true ? { countedInputSeconds: inputSeconds } : {};
+  return { ...submission, usage: { inputSeconds, ...submission.usage, ...counted } };
 }
 
 /** Records the result. */

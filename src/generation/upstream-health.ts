@@ -23,7 +23,8 @@ export function healthOf(error: unknown, isMember: boolean): Health | undefined 
   const { condition, retryAfterMs = 0 } = error;
   if (condition === 'busy') return { pauseMs: retryAfterMs };
   if (condition === 'down') return 'failed';
-  if (condition !== undefined) return isMember ? { pauseMs: COOLDOWN_MS[condition], reason: condition } : 'answered';
+  // Tasks of other members go on; without one, each task has to find out by itself that the problem is solved.
+  if (condition !== undefined) return { pauseMs: isMember ? COOLDOWN_MS[condition] : 0, reason: condition };
   // A submit that we gave up before it was sent.
   return retryAfterMs === 0 && error.reason === 'provider_unavailable' ? undefined : 'answered';
 }
@@ -34,6 +35,7 @@ export async function reportHealth(
   health: Health | undefined,
 ): Promise<void> {
   if (health === undefined) return;
-  context.metrics.outgoing.upstreamRequested(upstreamName, typeof health === 'string' ? health : 'paused');
+  const outcome = typeof health === 'string' ? health : health.reason === undefined ? 'paused' : 'answered';
+  context.metrics.outgoing.upstreamRequested(upstreamName, outcome);
   if (gated !== undefined) await context.upstreams.gate.report(gated, health);
 }

@@ -12,6 +12,7 @@ import { readGeneration, recordFiles } from '../tasks/lifecycle/generations.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { GeneratedFile, Generation } from '../tasks/lifecycle/generations.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
+import { recordWait } from '../tasks/record/waiting-tasks.ts';
 import type { AwaitInput, SubmitResult } from '../../workflows/contracts.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
@@ -44,6 +45,9 @@ export async function awaitGeneration(
   if (isOver && (await isFailedOver(context, task, failsOverFrom))) return { kind: 'failed' };
   const isKnown = recorded !== undefined && recorded.state !== 'intent';
   const generation = isKnown ? recorded : await generationOfThisRun(context, attempt, task);
+  if (generation.state === 'submitted' && context.identity !== undefined) {
+    await recordWait(context.database, task.id, context.identity);
+  }
   try {
     return await finishGeneration(context, attempt, task, generation);
   } catch (error) {

@@ -2,6 +2,7 @@
  * An account's share of a process's connections to the database. Every transaction that moves an account's money or
  * slots waits for its one row of counters, and holds a connection while it waits (row-database.ts).
  */
+import { timeOutMs } from '../config/time-outs.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database, Statement } from '../database/database.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
@@ -28,14 +29,14 @@ export interface AccountWaiting extends RowWaiting {
   readonly waitMs: number;
 }
 
-/** The queue limits of API requests. They wait as long as they would wait for a connection (database.ts). */
-export const REQUESTS_WAIT: AccountWaiting = { perTenant: 1_000, perProcess: 10_000, waitMs: 5_000 };
+/** The queue limits of API requests. A client gets a `Retry-After` before it gives up by itself. */
+export const REQUESTS_WAIT: AccountWaiting = { perTenant: 1_000, perProcess: 10_000, waitMs: timeOutMs(5_000) };
 
 /**
  * Activities: each occupies a slot of the worker that others need, of 40 for workflow tasks and as many for short
  * activities. A few wait for a moment, which a busy account needs; the others retry.
  */
-export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_000, waitMs: 500 };
+export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_000, waitMs: timeOutMs(500) };
 
 /**
  * The other connections are for work that locks no account (sign-in, reads and claims of the outbox), and for

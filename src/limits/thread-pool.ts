@@ -1,29 +1,35 @@
 /**
- * Some timed threads (timed-thread.ts) that accounts share: each holds at most as many as it leaves free, and the
- * others of its jobs wait in turn. Used by everything that processes the content of requests off the event loop.
+ * Some timed threads (timed-thread.ts) that accounts, or upstreams, share: each holds at most as many as it leaves free,
+ * and the others of its jobs wait in turn. Used by everything that processes the content of requests or of answers off
+ * the event loop.
  */
 import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createTenantShares } from './tenant-shares.ts';
 import { createTimedThread } from './timed-thread.ts';
 import type { TimedThread, TimedThreadOptions } from './timed-thread.ts';
 
-/** The number of threads. Two, so that one account leaves one thread to the others. */
+/** The number of threads. Two, so that one tenant leaves one thread to the others. */
 const THREADS = 2;
 const WAITING = { perTenant: 100, perProcess: 1_000 };
 
+/** How one job is done. */
+export interface ThreadJobOptions {
+  /** Ends the wait for a thread, with its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Buffers of the job that need not be copied: they are detached in the caller. */
+  readonly transferred?: readonly ArrayBuffer[];
+  /** The time limit of this job; default: that of the pool. */
+  readonly timeoutMs?: number;
+}
+
 export interface ThreadPool<Job, Answer> {
   /**
-   * Does a job for an account, once a thread is free for it.
+   * Does a job for an account or another tenant, once a thread is free for it.
    *
-   * @param transferred buffers of the job that need not be copied: they are detached in the caller.
    * @throws {ShareExhaustedError} too many jobs wait, or this one waited too long.
    * @throws {ThreadEndedError} the job took longer than it may, or its thread died.
    */
-  run(
-    accountId: string,
-    job: Job,
-    options?: { readonly signal?: AbortSignal | undefined; readonly transferred?: readonly ArrayBuffer[] },
-  ): Promise<Answer>;
+  run(tenant: string, job: Job, options?: ThreadJobOptions): Promise<Answer>;
   /** Starts the threads, so that the first jobs do not wait for that. */
   start(): Promise<void>;
   /** Ends the threads, and the jobs with them. */
@@ -33,26 +39,28 @@ export interface ThreadPool<Job, Answer> {
 export interface ThreadPoolOptions<Job> extends TimedThreadOptions<Job> {
   readonly resource: SharedResource;
   readonly metrics?: ShareMetrics | undefined;
-  /** The time limit of one job. */
+  /** The time limit of one job, unless it has its own. */
   readonly timeoutMs: number;
-  /** The longest wait for a thread. */
-  readonly waitMs: number;
+  /** The longest wait for a thread; absent: as long as it takes. */
+  readonly waitMs?: number;
+  /** How many jobs may wait; default: 100 of a tenant, 1,000 in all. */
+  readonly waiting?: { readonly perTenant: number; readonly perProcess: number };
 }
 
 export function createThreadPool<Job, Answer>(options: ThreadPoolOptions<Job>): ThreadPool<Job, Answer> {
-  const { resource, metrics, timeoutMs, waitMs } = options;
+  const { resource, metrics, waitMs, waiting = WAITING } = options;
   const shares = createTenantShares({
     resource,
     capacity: THREADS,
     leavesFree: true,
-    waiting: WAITING,
+    waiting,
     retryAfterSeconds: 2,
     metrics,
   });
   const threads = Array.from({ length: THREADS }, () => createTimedThread<Job, Answer>(options));
   const idle = [...threads];
   return {
-    run(accountId, job, { signal, transferred } = {}) {
+    run(tenant, job, { signal, transferred, timeoutMs = options.timeoutMs } = {}) {
       const runInThread = async (): Promise<Answer> => {
         const thread = idle.pop() as TimedThread<Job, Answer>;
         try {
@@ -61,7 +69,7 @@ export function createThreadPool<Job, Answer>(options: ThreadPoolOptions<Job>): 
           idle.push(thread);
         }
       };
-      return shares.run(accountId, runInThread, { signal, waitMs });
+      return shares.run(tenant, runInThread, { signal, waitMs });
     },
     async start() {
       await Promise.all(threads.map((thread) => thread.start()));

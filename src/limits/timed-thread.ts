@@ -4,13 +4,14 @@
  * gets a new thread. Used by everything that runs untrusted input off the event loop.
  */
 import { Piscina } from 'piscina';
+import { timeOutMs } from '../config/time-outs.ts';
 import { THREAD_ARGUMENTS } from './thread-arguments.ts';
 
 /**
  * How long a thread may take to start, in milliseconds. Loading its module takes a tenth of a second, and some seconds
  * on a very busy machine.
  */
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = timeOutMs(30_000);
 
 /** A job returned no result: it took longer than it may, or its thread died, of its memory limit for example. */
 export class ThreadEndedError extends Error {

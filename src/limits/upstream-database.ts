@@ -3,6 +3,7 @@
  * lock of its one row (src/upstreams/queue.ts), and each transaction that waits for it holds a connection
  * (row-database.ts).
  */
+import { timeOutMs } from '../config/time-outs.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
@@ -29,7 +30,7 @@ export class UpstreamBusyError extends DatabaseUnavailableError {
  */
 const WAITING = { perTenant: 1_000, perProcess: 10_000 };
 /** The longest wait in the queue, in milliseconds. A waiting operation occupies a slot of the worker. */
-const WAIT_MS = 2_000;
+const WAIT_MS = timeOutMs(2_000);
 /**
  * The share of the connection pool that these operations may use. An upstream's row allows one operation at a time, so
  * a pool of ten connections serves two upstreams at once.

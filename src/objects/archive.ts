@@ -1,18 +1,20 @@
 /**
  * The objects to which rows are exported before they are pruned (docs/decisions/0054 and 0055): a JSON line for each
- * task or text call, compressed with gzip. An export counts only once it was read back.
+ * task or text call, compressed with gzip. An export counts only once it was read back, and only if the rows have not
+ * changed meanwhile: what an owner erases while it is exported must not outlive that in the store.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { timeOutMs } from '../config/time-outs.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
 import type { ObjectStore } from './stores/object-store.ts';
 import { StoreUnavailableError } from './stores/store-unavailable-error.ts';
 
-/** How long writing an archive, and reading it back, may each take. */
-const STORE_WITHIN_MS = 8_000;
+/** How long writing an archive, reading it back, and deleting it, may each take. */
+const STORE_WITHIN_MS = timeOutMs(8_000);
 
 const compress = promisify(gzip);
 
@@ -41,15 +43,36 @@ export class ArchiveDamagedError extends DarkroomError {
   }
 }
 
+/** How often a page is exported that changes during each export; the next round tries it again. */
+export const MAX_EXPORTS = 3;
+
 /**
- * Writes rows, and reads them back. The key contains the hash of the content, so that a page that is exported again
- * replaces only an equal object.
+ * Writes rows, reads them back, and has them deleted. If that fails, a pass that was killed here has left an object that
+ * nothing lists, and the sweep deletes it (activities/sweep-objects.ts).
  *
  * @param under what the key begins with: `tasks/<account>` or `text-calls`.
  * @param rows at least one, in the order of their times.
+ * @param deleteRows lists the archive and deletes the rows in one transaction, unless one of them has changed or
+ *   another pass has it: then it does nothing, and returns false.
+ * @returns what it returned; if that is false, the archive is gone again.
  * @throws {StoreUnavailableError} @throws {ArchiveDamagedError}
  */
-export async function writeArchive(
+export async function exportAndDelete(
+  store: ObjectStore,
+  under: string,
+  rows: readonly ArchivedRow[],
+  signal: AbortSignal,
+  deleteRows: (archive: StoredArchive) => Promise<boolean>,
+): Promise<boolean> {
+  const archive = await writeArchive(store, under, rows, signal);
+  signal.throwIfAborted();
+  if (await deleteRows(archive)) return true;
+  await within('delete', signal, (bounded) => store.delete(archive.objectKey, { signal: bounded }));
+  return false;
+}
+
+/** No two exports have the same key, so that a pass that deletes an archive deletes no other pass's. */
+async function writeArchive(
   store: ObjectStore,
   under: string,
   rows: readonly ArchivedRow[],
@@ -57,7 +80,7 @@ export async function writeArchive(
 ): Promise<StoredArchive> {
   const body = await compress(rows.map(({ line }) => `${line}\n`).join(''));
   const sha256 = createHash('sha256').update(body).digest('hex');
-  const objectKey = archiveKey(under, rows, sha256);
+  const objectKey = archiveKey(under, rows);
   await within('put', signal, (bounded) =>
     store.put(objectKey, body, { mimeType: 'application/gzip', signal: bounded }),
   );
@@ -66,15 +89,15 @@ export async function writeArchive(
   return { objectKey, sizeBytes: body.length, sha256 };
 }
 
-function archiveKey(under: string, rows: readonly ArchivedRow[], sha256: string): string {
+function archiveKey(under: string, rows: readonly ArchivedRow[]): string {
   const [first] = rows;
   if (first === undefined) throw new RangeError('an archive without rows');
-  return `archive/${under}/${first.createdAt.slice(0, 7)}/${first.id}-${sha256.slice(0, 16)}.ndjson.gz`;
+  return `archive/${under}/${first.createdAt.slice(0, 7)}/${first.id}-${randomBytes(8).toString('hex')}.ndjson.gz`;
 }
 
 /** @throws {StoreUnavailableError} the time is over. Also what the work throws, and the signal's reason. */
 async function within<Result>(
-  operation: 'put' | 'read',
+  operation: 'put' | 'read' | 'delete',
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {

@@ -13,6 +13,8 @@ import type { NewUpload, Upload } from './uploads.ts';
 
 /** How long an upload is remembered after it has expired, in seconds. */
 const REMEMBERED_SECONDS = 86_400;
+/** The lease of a completion: a process that dies leaves the upload to others after that. */
+const COMPLETION_SECONDS = 60;
 
 const UPLOAD_ID = /^upload_[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -37,6 +39,15 @@ export interface MultipartUpload {
 export class MultipartUploadNotFoundError extends DarkroomError {
   override readonly name = 'MultipartUploadNotFoundError';
   override readonly kind = 'not_found';
+}
+
+/** What the parts of an upload were hashed to, and how often they were. */
+export interface PartsHash {
+  /** SHA-256 of the ids of the parts in their order; null: they were not hashed. */
+  readonly partsPrint: string | null;
+  /** Lower-case hex; null: they were not hashed. */
+  readonly md5: string | null;
+  readonly hashings: number;
 }
 
 /** The upload has ended. */
@@ -156,9 +167,69 @@ export async function readParts(
   return partIds.map((partId) => parts.get(partId));
 }
 
+const claimCompletion: Statement = {
+  name: 'claim_upload_completion',
+  text: `UPDATE uploads SET completing_until = to_timestamp($2::float8)
+          WHERE id = $1 AND status = 'pending'
+            AND (completing_until IS NULL OR completing_until <= to_timestamp($3::float8))
+          RETURNING hashed_parts AS "partsPrint", hashed_md5 AS md5, hashings`,
+};
+
+/**
+ * Leases the completion of an upload, which writes its bytes once more: they count against the account until the lease
+ * ends or is released.
+ *
+ * @returns undefined: another request completes it, or it has ended.
+ * @throws {UploadsFullError} the account has no room for the file beside its parts.
+ */
+export async function leaseCompletion(
+  database: Database,
+  { id, accountId }: MultipartUpload,
+  now: number,
+): Promise<PartsHash | undefined> {
+  return database.transaction(async (transaction) => {
+    await lockUploadRoom(transaction, accountId);
+    const until = now / 1000 + COMPLETION_SECONDS;
+    const [claimed] = await transaction.query<PartsHash>(claimCompletion, [id, until, now / 1000]);
+    if (claimed !== undefined) await requireUploadRoom(transaction, accountId, 0, now);
+    return claimed;
+  });
+}
+
+const setCompletionLease: Statement = {
+  name: 'set_upload_completion_lease',
+  text: `UPDATE uploads SET completing_until = to_timestamp($2::float8)
+          WHERE id = $1 AND completing_until IS NOT NULL`,
+};
+
+/** Renews the lease of a completion that is still at work. */
+export async function renewCompletion(database: Queryable, id: string, now: number): Promise<void> {
+  await database.query(setCompletionLease, [id, now / 1000 + COMPLETION_SECONDS]);
+}
+
+/** Ends the lease of a completion. */
+export async function releaseCompletion(database: Queryable, id: string): Promise<void> {
+  await database.query(setCompletionLease, [id, null]);
+}
+
+const rememberHash: Statement = {
+  name: 'remember_upload_hash',
+  text: `UPDATE uploads SET hashed_parts = $2, hashed_md5 = $3, hashings = hashings + 1 WHERE id = $1`,
+};
+
+/** Remembers what the parts of an upload were hashed to. */
+export async function recordPartsHash(
+  database: Queryable,
+  id: string,
+  { partsPrint, md5 }: Pick<PartsHash, 'partsPrint' | 'md5'>,
+): Promise<void> {
+  await database.query(rememberHash, [id, partsPrint, md5]);
+}
+
 const endUpload: Statement = {
   name: 'end_multipart_upload',
-  text: `UPDATE uploads SET status = $2, file_id = $3 WHERE id = $1 AND status = 'pending' RETURNING id`,
+  text: `UPDATE uploads SET status = $2, file_id = $3, completing_until = NULL
+          WHERE id = $1 AND status = 'pending' RETURNING id`,
 };
 
 const dropParts: Statement = {

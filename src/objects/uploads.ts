@@ -5,6 +5,7 @@
  *
  * An upload that has expired gets no new URL. Its existing URLs work to their end, so it is marked gone only then.
  */
+import type { MediaMetadata } from '@darkroom/media/inspect';
 import type { StoredPurpose } from '@darkroom/api/openai/files';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
@@ -32,12 +33,28 @@ export function isFileId(text: string): boolean {
   return FILE_ID.test(text);
 }
 
+/** What the inspection found of a file, which is recorded with it and not found out again; null: it has none. */
+export interface FileFacts {
+  readonly mimeType: string;
+  /** In pixels, upright. */
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationSeconds: number | null;
+  /** Of its audio. */
+  readonly channels: number | null;
+}
+
+/** What is recorded of a file by its inspection. */
+export function factsOf(metadata: Omit<MediaMetadata, 'kind' | 'extension'>): FileFacts {
+  const { mimeType, width = null, height = null, durationSeconds = null, channels = null } = metadata;
+  return { mimeType, width, height, durationSeconds, channels };
+}
+
 /** Everything that is recorded of an upload. */
-export interface Upload {
+export interface Upload extends FileFacts {
   readonly id: string;
   readonly accountId: string;
   readonly objectKey: string;
-  readonly mimeType: string;
   readonly sizeBytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
@@ -104,7 +121,10 @@ const lockUploads: Statement = {
 
 const sumUploads: Statement = {
   name: 'sum_uploads',
-  text: `SELECT coalesce(sum(size_bytes), 0)::float8 AS "sizeBytes",
+  // The second sum is of the files that are being joined beside their parts (multipart-uploads.ts).
+  text: `SELECT (coalesce(sum(size_bytes), 0) + (
+                  SELECT coalesce(sum(u.size_bytes), 0) FROM uploads u
+                   WHERE u.account_id = $1 AND u.completing_until > to_timestamp($2::float8)))::float8 AS "sizeBytes",
                 extract(epoch FROM min(expires_at))::float8 AS "nextExpiry"
            FROM files WHERE account_id = $1 AND gone_at IS NULL AND expires_at > to_timestamp($2::float8)`,
 };
@@ -112,8 +132,9 @@ const sumUploads: Statement = {
 const insertUpload: Statement = {
   name: 'insert_upload',
   text: `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at, purpose,
-                            filename)
-         VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8), to_timestamp($8::float8), $9, $10)`,
+                            filename, width, height, duration_seconds, channels)
+         VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8), to_timestamp($8::float8), $9, $10, $11, $12, $13,
+                 $14)`,
 };
 
 /**
@@ -137,7 +158,9 @@ export async function requireUploadRoom(
 }
 
 /** What is recorded of an upload when it is created. */
-export type NewUpload = Omit<Upload, 'createdAt' | 'expiresAt' | 'isGone'>;
+export type NewUpload = Omit<Upload, 'createdAt' | 'expiresAt' | 'isGone' | keyof FileFacts> &
+  Pick<Upload, 'mimeType'> &
+  Partial<FileFacts>;
 
 /** Keeps the other uploads of an account waiting until the transaction has recorded its own. */
 export async function lockUploadRoom(transaction: Queryable, accountId: string): Promise<void> {
@@ -151,7 +174,9 @@ export async function insertFile(
   { createdAt, expiresAt }: Pick<Upload, 'createdAt' | 'expiresAt'>,
 ): Promise<void> {
   const { id, accountId, objectKey, mimeType, sizeBytes, sha256, purpose, fileName } = file;
-  const values = [id, accountId, objectKey, mimeType, sizeBytes, sha256, createdAt, expiresAt, purpose, fileName];
+  const { width = null, height = null, durationSeconds = null, channels = null } = file;
+  const described = [id, accountId, objectKey, mimeType, sizeBytes, sha256, createdAt, expiresAt, purpose, fileName];
+  const values = [...described, width, height, durationSeconds, channels];
   await transaction.query(insertUpload, values);
 }
 
@@ -174,12 +199,14 @@ export async function recordUpload(
     await requireUploadRoom(transaction, accountId, sizeBytes, now);
     await insertFile(transaction, upload, { createdAt, expiresAt });
   });
-  return { ...upload, createdAt, expiresAt, isGone: false };
+  const facts = { width: null, height: null, durationSeconds: null, channels: null };
+  return { ...facts, ...upload, createdAt, expiresAt, isGone: false };
 }
 
 /** SQL: the columns of an `Upload`. */
 export const UPLOAD_COLUMNS = `id, account_id AS "accountId", object_key AS "objectKey", mime_type AS "mimeType",
-                size_bytes::float8 AS "sizeBytes", sha256, purpose, filename AS "fileName",
+                size_bytes::float8 AS "sizeBytes", sha256, purpose, filename AS "fileName", width, height,
+                duration_seconds AS "durationSeconds", channels,
                 extract(epoch FROM created_at)::float8 AS "createdAt",
                 extract(epoch FROM expires_at)::float8 AS "expiresAt", gone_at IS NOT NULL AS "isGone"`;
 

@@ -6,6 +6,8 @@ import type { UpstreamCondition } from '@darkroom/api/admin/admin-service';
 import { MAX_UPSTREAMS, idleUpstream } from '../upstreams/upstream-report.ts';
 import { secondsOf } from './unix-seconds.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
+import type { WorkAtUpstream } from '../tasks/lifecycle/generations.ts';
+import { attemptsAt } from '../tasks/record/timeline.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';
 import { formatUsd } from '../domain/money.ts';
 
@@ -34,6 +36,7 @@ export function presentUpstream(
     drainedSince: secondsOf(drainedAt ?? undefined),
     failingSince: secondsOf(failingSince ?? undefined),
     retryAt: secondsOf(openUntil ?? undefined),
+    answeredAt: secondsOf(report.answeredAt ?? undefined),
     failures: report.failures,
     slotsTaken: report.slotsTaken,
     waiting: report.waiting,
@@ -41,16 +44,19 @@ export function presentUpstream(
   };
 }
 
-function stateOf({ drainedAt, openUntil, pausedUntil }: UpstreamReport): UpstreamCondition {
+function stateOf({ drainedAt, pausedUntil, pauseReason, ...is }: UpstreamReport): UpstreamCondition {
   if (drainedAt !== null) return 'drained';
-  if (openUntil !== null) return 'failing';
-  return pausedUntil === null ? 'open' : 'paused';
+  if (is.isFailing) return 'failing';
+  if (pausedUntil !== null) return 'paused';
+  if (pauseReason !== null) return 'failing';
+  return is.isAnswering ? 'open' : 'unknown';
 }
 
-/** @param workflowUrl undefined: it is not configured where Temporal's Web UI is. */
+/** @param work undefined: no upstream has it. @param workflowUrl undefined: it is not configured where Temporal's Web UI is. */
 export function presentAdminTask(
   task: TaskDetail,
   events: readonly TaskEvent[],
+  work: WorkAtUpstream | undefined,
   workflowUrl: string | undefined,
 ): Static<typeof AdminTaskSchema> {
   const { callback } = task;
@@ -64,12 +70,26 @@ export function presentAdminTask(
     created: task.createdAt,
     started: task.startedAt ?? 0,
     completed: task.completedAt ?? 0,
-    held: formatUsd(task.heldMicroUsd),
+    held: formatUsd(heldNow(task)),
     captured: formatUsd(task.capturedMicroUsd ?? 0n),
     currency: 'USD',
     outputs: task.outputs.length,
+    ...(work === undefined
+      ? {}
+      : {
+          work: { upstream: work.upstream, state: work.state, ...(work.jobId === null ? {} : { jobId: work.jobId }) },
+        }),
+    attempts: attemptsAt(events).map(({ reason, ...attempt }) => ({
+      ...attempt,
+      ...(reason === undefined ? {} : { reason }),
+    })),
     ...(callback === null ? {} : { callback: { state: callback.state, attempts: callback.attempts } }),
     events: events.map(({ seq, at, type }) => ({ seq, at, type })),
     ...(workflowUrl === undefined ? {} : { workflowUrl }),
   };
+}
+
+/** What is held for a task now: a settlement captures or releases all of it. */
+export function heldNow({ completedAt, heldMicroUsd }: Pick<TaskDetail, 'completedAt' | 'heldMicroUsd'>): bigint {
+  return completedAt === null ? heldMicroUsd : 0n;
 }

@@ -7,11 +7,8 @@ import type { WireEstimate } from '@darkroom/api/tasks/estimate';
 import { formatDecimal, formatUsd } from '../domain/money.ts';
 
 export function presentEstimate({ quote, pricing, violations, ...estimate }: Estimate): WireEstimate {
-  const cost = quote === undefined ? null : formatUsd(quote.costMicroUsd);
   return {
-    // Before a task runs, no lower cost than its worst case can be derived.
-    estimatedCost: cost,
-    maxCost: cost,
+    maxCost: quote === undefined ? null : formatUsd(quote.costMicroUsd),
     currency: 'USD',
     breakdown:
       quote === undefined || pricing === undefined

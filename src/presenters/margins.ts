@@ -25,6 +25,7 @@ export function presentMargins({ from, to, groupBy }: MarginQuery, rows: readonl
 
 const NOTHING: Sums = {
   tasks: 0,
+  textCalls: 0,
   capturedMicroUsd: 0n,
   costMicroUsd: 0n,
   unknownTasks: 0,
@@ -38,6 +39,7 @@ const NOTHING: Sums = {
 function plus(left: Sums, right: Sums): Sums {
   return {
     tasks: left.tasks + right.tasks,
+    textCalls: left.textCalls + right.textCalls,
     capturedMicroUsd: left.capturedMicroUsd + right.capturedMicroUsd,
     costMicroUsd: left.costMicroUsd + right.costMicroUsd,
     unknownTasks: left.unknownTasks + right.unknownTasks,
@@ -50,11 +52,13 @@ function plus(left: Sums, right: Sums): Sums {
 }
 
 function presentSums({ capturedMicroUsd, costMicroUsd, unknownCapturedMicroUsd, ...counts }: Sums) {
+  // The sum of no costs at all is not 0.
+  const isUnknown = counts.unknownTasks > 0 && counts.unknownTasks === counts.tasks + counts.textCalls;
   return {
     ...counts,
     captured: formatUsd(capturedMicroUsd),
-    cost: formatUsd(costMicroUsd),
-    margin: formatUsd(capturedMicroUsd - unknownCapturedMicroUsd - costMicroUsd),
+    cost: isUnknown ? null : formatUsd(costMicroUsd),
+    margin: isUnknown ? null : formatUsd(capturedMicroUsd - unknownCapturedMicroUsd - costMicroUsd),
     unknownCaptured: formatUsd(unknownCapturedMicroUsd),
   };
 }

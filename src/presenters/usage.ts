@@ -29,7 +29,8 @@ export function usageQueryOf(query: WireUsageQuery, now: number): UsageQuery | {
   if (problem !== undefined) return { problem };
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
   if (days > MAX_USAGE_DAYS) return { problem: `from: at most ${MAX_USAGE_DAYS} days per request, got ${days}` };
-  return { from, to, groupBy: query.groupBy ?? ['day'] };
+  const { user } = query;
+  return { from, to, groupBy: query.groupBy ?? ['day'], ...(user === undefined ? {} : { user }) };
 }
 
 /** PostgreSQL has no year 0. */

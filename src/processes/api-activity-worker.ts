@@ -2,6 +2,7 @@
  * A part of an api that does work from a queue of Temporal: its activities need what only an api has, the catalogue as
  * it is now and the sources of text answers.
  */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from '@temporalio/worker';
 import type { NativeConnection } from '@temporalio/worker';
@@ -29,14 +30,25 @@ export interface ApiActivityWorkerOptions {
   readonly queue: ApiQueueName;
   /** Activities at the same time; others wait in Temporal, by accounts in turn. */
   readonly slots: number;
-  /** @param stopping aborted when the process stops. */
-  createActivities(stopping: AbortSignal): Parameters<typeof countActivities>[0];
+  /** How long activities that cannot be handed back may take when the process stops. */
+  readonly graceMs: number;
+  createActivities(stops: WorkerStops): Parameters<typeof countActivities>[0];
+}
+
+export interface WorkerStops {
+  /** Aborted when the process stops. */
+  readonly stopping: AbortSignal;
+  /** Aborted when it has waited for as long as it may. */
+  readonly ending: AbortSignal;
 }
 
 export function startApiActivityWorker(options: ApiActivityWorkerOptions): ApiActivityWorker {
-  const { http, connection, installationId, queue, slots } = options;
-  const stopping = new AbortController();
-  const { counted: activities, count } = countActivities(options.createActivities(stopping.signal));
+  const { http, connection, installationId, queue, slots, graceMs } = options;
+  const [stopping, ending] = [new AbortController(), new AbortController()];
+  // Each activity adds a listener.
+  setMaxListeners(0, stopping.signal, ending.signal);
+  const stops = { stopping: stopping.signal, ending: ending.signal };
+  const { counted: activities, count } = countActivities(options.createActivities(stops));
   let shutdown = (): void => {};
 
   const runOnce = async (): Promise<void> => {
@@ -49,20 +61,27 @@ export function startApiActivityWorker(options: ApiActivityWorkerOptions): ApiAc
       ...activityPolls(http.config.worker),
       maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
       defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE,
-      shutdownGraceTime: 0,
-      shutdownForceTime: FORCE_AFTER_MS,
+      shutdownGraceTime: graceMs,
+      shutdownForceTime: graceMs + FORCE_AFTER_MS,
     });
     const run = runWorkers({
       workers: [worker],
       handBackAfterMs: 0,
-      handBack: () => stopping.abort(new WorkerStoppingError()),
-      graceMs: FORCE_AFTER_MS,
+      // A worker that fails is replaced, and its activities go on: only the process stops them.
+      handBack: () => {},
+      graceMs: 0,
       activities: count,
       logger: http.logger,
     });
     shutdown = () => run.shutdown();
     if (stopping.signal.aborted) shutdown();
     await run.finished;
+  };
+  /** Activities that Temporal has given up, or whose worker failed, are not awaited by a worker. */
+  const settledWithin = async (ms: number): Promise<void> => {
+    const over = new AbortController();
+    await Promise.race([count.settled(), sleep(ms, undefined, { signal: over.signal })]);
+    over.abort();
   };
   const finished = (async () => {
     while (!stopping.signal.aborted) {
@@ -76,8 +95,10 @@ export function startApiActivityWorker(options: ApiActivityWorkerOptions): ApiAc
   return {
     async close() {
       stopping.abort(new WorkerStoppingError());
+      const timer = setTimeout(() => ending.abort(new WorkerStoppingError()), graceMs);
       shutdown();
-      await finished;
+      await Promise.all([finished, settledWithin(graceMs + FORCE_AFTER_MS)]);
+      clearTimeout(timer);
     },
   };
 }

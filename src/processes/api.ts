@@ -11,7 +11,9 @@ import { listen } from '../http/app/server.ts';
 import { temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
+import { createLastGoodFiles } from '../catalogue/last-good-files.ts';
 import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
+import type { LiveProviderSettings } from '../catalogue/live-catalogue.ts';
 import { readProvenModels } from '../catalogue/proven-models.ts';
 import { packageFile } from '../config/package-root.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
@@ -30,6 +32,7 @@ import type { Launcher } from './launcher.ts';
 import { createHttpContext } from './http-context.ts';
 import { apiMetrics, startMetricsListener } from './metrics.ts';
 import { createReadRepair } from './read-repair.ts';
+import type { DatabaseWait } from './wait-for-database.ts';
 import { openTextParts } from './text-parts.ts';
 import { PROTOCOLS } from '../providers/protocols.ts';
 
@@ -47,21 +50,35 @@ export interface RunningApi {
 /** Open streams get this much of the grace time for a final message that they end here; at most a quarter of it. */
 const GRACE_MS = 500;
 
-/** Starts serving. @throws {PortInUseError} @throws {ModelFileError} */
-export async function startApi(foundation: Foundation, runtime: TemporalRuntime): Promise<RunningApi> {
-  const { config, database, logger, definitions, upstreamSettings } = foundation;
+/**
+ * Starts serving.
+ *
+ * @param waitForDatabase runs the steps that need it.
+ * @throws {PortInUseError} @throws {ModelFileError}
+ */
+export async function startApi(
+  foundation: Foundation,
+  runtime: TemporalRuntime,
+  waitForDatabase: DatabaseWait,
+): Promise<RunningApi> {
+  const { config, database, logger, definitions, upstreamSettings, credentialProbes } = foundation;
   const directories = [packageFile('models'), ...(config.modelsDir === undefined ? [] : [config.modelsDir])];
-  await upstreamSettings.refresh();
-  const catalogue = await openLiveCatalogue({
-    directories,
-    protocols: PROTOCOLS,
-    proven: await readProvenModels(),
-    definitions,
-    settings: upstreamSettings,
-    logger,
-    now: foundation.now,
-    onRejected: (files) => foundation.metrics.passes.itemsFailed('model_file', files),
-  });
+  await Promise.all([upstreamSettings.refresh(), credentialProbes.refresh()]);
+  const proven = await readProvenModels();
+  const catalogue = await waitForDatabase(() =>
+    openLiveCatalogue({
+      directories,
+      protocols: PROTOCOLS,
+      proven,
+      definitions,
+      settings: offeredBy(upstreamSettings, credentialProbes),
+      logger,
+      now: foundation.now,
+      ...(config.modelsDir === undefined ? {} : { lastGood: createLastGoodFiles(database, config.modelsDir) }),
+      onRejected: (problems) => foundation.metrics.passes.modelFilesRejected(problems),
+    }),
+  );
+  credentialProbes.follow(() => catalogue.providers());
 
   const caps = await startPublishingCaps({ database, catalogue, logger });
 
@@ -83,8 +100,8 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
     stopSignal: stopping.signal,
     renderMetrics: () => renderMetrics(),
   };
-  const text = await openTextParts(foundation);
-  const installationId = await readInstallationId(database);
+  const text = await openTextParts(foundation, waitForDatabase);
+  const installationId = await waitForDatabase(() => readInstallationId(database));
   const http = createHttpContext(foundation, catalogue, hooks, installationId, text);
   const app = createApp(http);
   const handle = app.callback();
@@ -100,6 +117,7 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
   renderMetrics = apiMetrics(foundation, {
     server: server.server,
     eventStreams: () => http.eventStreams.count(),
+    credentials: () => credentialProbes.all(),
     connection: () => connection,
     readSdkMetrics: () => runtime.readMetrics(),
   });
@@ -176,8 +194,29 @@ export async function startApi(foundation: Foundation, runtime: TemporalRuntime)
       await Promise.all([catalogue.close(), caps.close()]);
       await http.keyUse.flush();
       await launcher?.close();
-      await (await connected)?.close();
+      // A worker that Temporal has rejected may still hold it, and must not keep the process from ending in order.
+      await (await connected)?.close().catch((err: unknown) => {
+        logger.warn({ err }, 'closing the connection to Temporal failed');
+      });
       await metricsListener?.close();
+    },
+  };
+}
+
+/** What decides about the models that can be offered: the settings, and what providers say about credentials. */
+function offeredBy(
+  settings: Pick<Foundation['upstreamSettings'], 'hasCredential' | 'baseUrlOf' | 'onChange'>,
+  probes: Pick<Foundation['credentialProbes'], 'isRejected' | 'onChange'>,
+): LiveProviderSettings {
+  return {
+    hasCredential: (name) => settings.hasCredential(name),
+    baseUrlOf: (provider) => settings.baseUrlOf(provider),
+    isRejected: (provider, credential) => probes.isRejected(provider, credential),
+    onChange(listener) {
+      const ends = [settings.onChange(listener), probes.onChange(listener)];
+      return () => {
+        for (const end of ends) end();
+      };
     },
   };
 }

@@ -23,6 +23,7 @@ export function startBackgroundWorker(
     installationId,
     queue: 'background',
     slots: BACKGROUND_SLOTS,
-    createActivities: (stopping) => createBackgroundActivities(context, stopping),
+    graceMs: http.config.worker.upstreamGraceMs,
+    createActivities: (stops) => createBackgroundActivities(context, stops),
   });
 }

@@ -33,6 +33,7 @@ export async function connectWhenPossible(connecting: Connecting): Promise<Nativ
       // p-retry treats a TypeError as a programming error, and does not retry it.
       throw error instanceof TypeError ? new Error(error.message, { cause: error }) : error;
     }
+    outboxMetrics.connected();
     logger.info({ address: config.address }, 'connected to Temporal');
   };
   try {

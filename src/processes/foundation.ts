@@ -6,6 +6,7 @@ import type { EgressPolicy } from '../egress/policy.ts';
 import type { StalledRows } from '../limits/stalled-rows.ts';
 import type { StoreClaim } from '../objects/stores/claimed-store.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
+import type { CredentialProbes } from '../providers/credential-probes.ts';
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts';
 
 /** The part of the activities' context that every process has. */
@@ -35,6 +36,7 @@ export interface Foundation extends Shared {
   /** Opens `store`, once it is known to be that of the installation. */
   readonly storeClaim: StoreClaim;
   readonly upstreamSettings: UpstreamSettings;
+  readonly credentialProbes: CredentialProbes;
   readonly egressPolicy: EgressPolicy;
   readonly tracing: Tracing;
   close(): Promise<void>;

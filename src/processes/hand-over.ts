@@ -1,7 +1,16 @@
-/** Hands over the waits for providers' jobs that a dead worker had in hand: their attempts are failed in Temporal. */
+/**
+ * Hands over the waits for providers' jobs that a dead worker had in hand, or that never reached a living one: their
+ * attempts are failed in Temporal.
+ */
 import type { Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import { listWaitingTasks } from '../tasks/record/waiting-tasks.ts';
+import {
+  BEGINS_WITHIN_MS,
+  listRecordingWorkers,
+  listUnattendedWaits,
+  listWaitingTasks,
+} from '../tasks/record/waiting-tasks.ts';
+import type { Logger } from '../telemetry/log.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
 /** The maximum number of concurrent requests to Temporal. */
@@ -23,9 +32,43 @@ export async function handOverWaits(
     const left: TaskId[] = [...page];
     const work = async (): Promise<void> => {
       for (let taskId = left.pop(); taskId !== undefined; taskId = left.pop()) {
-        await gateway.failAttempts(taskId, 'awaitGeneration', identity);
+        await gateway.failAttempts(taskId, 'awaitGeneration', (attempt) => attempt.identity === identity);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
+}
+
+/**
+ * Hands back waits that Temporal has given to a worker which never got them: its answer to a poll is lost if the
+ * connection ends at that moment, or the worker stops. The worker lives and would be given the whole heartbeat time-out.
+ *
+ * @param identity of this process.
+ * @throws what Temporal or the database throws; the next call looks again.
+ */
+export async function handBackLostWaits({
+  database,
+  gateway,
+  identity,
+  logger,
+  now = Date.now,
+}: {
+  readonly database: Queryable;
+  readonly gateway: Pick<WorkflowGateway, 'failAttempts'>;
+  readonly identity: string;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}): Promise<void> {
+  const unattended = await listUnattendedWaits(database, identity);
+  if (unattended.length === 0) return;
+  const recording = await listRecordingWorkers(database);
+  for (const taskId of unattended) {
+    const lost = await gateway.failAttempts(
+      taskId,
+      'awaitGeneration',
+      (attempt) => recording.has(attempt.identity) && now() - attempt.startedAt >= BEGINS_WITHIN_MS,
+    );
+    if (lost > 0) logger.warn({ taskId }, 'a worker never got the wait that Temporal gave it; handing it back');
   }
 }

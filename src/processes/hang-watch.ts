@@ -27,6 +27,9 @@ export interface HangWatchData {
 /**
  * Watches until the process ends. Neither the timer nor the thread keeps the process alive.
  *
+ * Called when the process has started, and not before: a start loads its modules and model files in long steps, which
+ * on a busy machine block for longer than any request should, and ending it there would only begin them again.
+ *
  * @param role of the process, for the log line.
  * @param hangMs how long the loop may be blocked; 0: no watching.
  */

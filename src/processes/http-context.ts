@@ -7,6 +7,7 @@ import { createKeyUse } from '../accounts/key-use.ts';
 import { createOpenResponses } from '../accounts/open-responses.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import { timeOutMs } from '../config/time-outs.ts';
 import { compileParse } from '../schema/schema-validation.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { createBodyAllowances } from '../http/bodies/body-allowance.ts';
@@ -49,6 +50,9 @@ type Hooks = Pick<
   readonly streamHeadMs?: number | undefined;
 };
 
+/** A preview is awaited by a person or a model in the middle of a conversation: beyond this it comes too late. */
+const PREVIEW_MS = timeOutMs(20_000);
+
 const MONOTONIC = { now: (): number => performance.timeOrigin + performance.now() };
 
 export function createHttpContext(
@@ -72,7 +76,7 @@ export function createHttpContext(
     rateLimiter,
     waitingResponses: createWaitingResponses(config.http.maxConnections, foundation.metrics.shares),
     imageFetches: createImageFetches(foundation.metrics.shares),
-    previews: createPreviewMaker(createPreviewTurns(foundation.metrics.shares)),
+    previews: createPreviewMaker(createPreviewTurns(foundation.metrics.shares), PREVIEW_MS),
     expensiveReads: createExpensiveReads(config.database.poolSize, foundation.metrics.shares),
     bodies: createBodyAllowances({
       limits: config.bodies,

@@ -6,12 +6,15 @@
  * claim is made. While Temporal is unavailable a few rows are tried once a second, so that the leases of all others do
  * not run out meanwhile; when it is back, failed rows are due at once and not after their lease.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { createStalledRows } from '../limits/stalled-rows.ts';
 import type { StalledRows } from '../limits/stalled-rows.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import { LockTimeoutError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
+import { backoffMs } from '../domain/backoff.ts';
+import type { Backoff } from '../domain/backoff.ts';
 import { claimOutbox, claimOutboxOfAccount, releaseOutboxLease, removeOutbox } from '../tasks/outbox/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -34,6 +37,16 @@ export const MAX_IN_FLIGHT = 64;
 /** The maximum number of rows claimed ahead: as many again, so that a claim may take as long as a delivery. */
 const MAX_AHEAD = 64;
 /**
+ * The maximum number of starts of text calls in the background that are claimed at a time. Each causes work for Temporal
+ * that everything else would wait behind, and hundreds may be due at once.
+ */
+export const MAX_CALLS = 2;
+/**
+ * How many times as long as such a start took its place stays taken, up to a bound in milliseconds: the slower Temporal
+ * is, the more of it is left to whatever a client waits for.
+ */
+const CALL_PAUSE = { times: 4, maxMs: 1_000 };
+/**
  * With a server slower than this, deliveries do not wait for claims, and rows claimed ahead would use up their lease.
  */
 const SLOW_MS = 1_000;
@@ -42,6 +55,8 @@ const SLOW_MS = 1_000;
  * lease.
  */
 const PAUSE_AFTER_FAILURE_MS = 1_000;
+/** How long removals wait while the database is unavailable: what is delivered meanwhile is delivered again. */
+const REMOVAL_RETRY: Backoff = { firstMs: 1_000, maxMs: 10_000 };
 /**
  * The maximum number of accounts for whose locked rows the process waits at the same time. Each occupies a connection.
  */
@@ -75,6 +90,10 @@ export interface LauncherDependencies extends DeliveryDependencies {
   readonly outboxMetrics?: OutboxMetrics;
 }
 
+function isCall({ kind }: OutboxItem): boolean {
+  return kind === 'start_background_call';
+}
+
 export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const { stalledAccounts = createStalledRows(), logger, shareMetrics, outboxMetrics, ...delivery } = dependencies;
   const { database } = delivery;
@@ -86,7 +105,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     mostOf: (accountId) => stalledAccounts.mostOf(accountId, STALLED_ACCOUNTS, (other) => lockedClaims.heldBy(other)),
     metrics: shareMetrics,
   });
-  let isClosing = false;
+  const closing = new AbortController();
   let wantsAnother = false;
   let claiming: Promise<void> | undefined;
   /** Claims of single accounts. */
@@ -95,6 +114,10 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const ahead: OutboxItem[] = [];
   /** When each began. */
   const underWay = new Map<Promise<void>, number>();
+  /** Places that starts of text calls in the background have taken. */
+  let callsUnderWay = 0;
+  /** Whether more of those may be due than were claimed. */
+  let hasMoreCalls = false;
   let isSlow = false;
   /** Not by the wall clock, which may be set back and block it for hours. */
   let pausedUntil = -Infinity;
@@ -117,10 +140,11 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   let suspects: ReadonlySet<bigint> = new Set();
   let delivered: bigint[] = [];
   let removal: Promise<void> | undefined;
+  let failedRemovals = 0;
 
   const isPaused = (): boolean => performance.now() < pausedUntil;
 
-  const mayBegin = (): boolean => !isClosing && underWay.size < MAX_IN_FLIGHT && doubtedAt === undefined;
+  const mayBegin = (): boolean => !closing.signal.aborted && underWay.size < MAX_IN_FLIGHT && doubtedAt === undefined;
 
   const hasRoom = (): boolean => mayBegin() && ahead.length === 0 && !isPaused();
 
@@ -135,13 +159,15 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   /** How many rows of each kind may be claimed now: 0 until a claim is worth it. */
   const claimable = (): number => {
-    if (isClosing || isPaused() || doubtedAt !== undefined) return 0;
+    if (closing.signal.aborted || isPaused() || doubtedAt !== undefined) return 0;
     const claimed = underWay.size + ahead.length;
     if (isTemporalUnavailable) return claimed <= 1 ? 1 : 0;
     if (isSlow) return Math.ceil(Math.max(MAX_IN_FLIGHT - claimed, 0) / 2);
     const room = MAX_IN_FLIGHT + MAX_AHEAD - claimed;
     return room < MAX_AHEAD / 2 ? 0 : Math.min(room, MAX_IN_FLIGHT);
   };
+
+  const claimedCalls = (): number => callsUnderWay + ahead.filter(isCall).length;
 
   const claimMore = (): void => {
     claiming ??= claimWhileThereIs().finally(() => {
@@ -157,7 +183,9 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       if (isTemporalUnavailable) tryUndelivered();
       for (let limit = claimable(); wantsAnother && limit > 0; limit = claimable()) {
         wantsAnother = false;
-        const items = await claimOutbox(database, limit, claimLocked);
+        const calls = Math.min(limit, Math.max(MAX_CALLS - claimedCalls(), 0));
+        const items = await claimOutbox(database, limit, { calls, onLocked: claimLocked });
+        hasMoreCalls = items.filter(isCall).length >= calls;
         // Only an empty claim shows that nothing is left: this one may have been small, or skipped rows.
         if (items.length > 0) wantsAnother = true;
         take(items);
@@ -178,7 +206,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   /** Waits for the row of one account, concurrently with all other claims. */
   const claimLocked = (accountId: string): void => {
-    if (isClosing) return;
+    if (closing.signal.aborted) return;
     const lease = lockedClaims.tryTake(accountId);
     if (typeof lease === 'string') return;
     const claim = claimOutboxOfAccount(database, accountId, Math.max(claimable(), 1))
@@ -212,13 +240,24 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   };
 
   const begin = (item: OutboxItem): void => {
+    const begunAt = performance.now();
+    if (isCall(item)) callsUnderWay += 1;
     const delivering = deliverOne(item).finally(() => {
       underWay.delete(delivering);
+      if (isCall(item)) endCallAfter(performance.now() - begunAt);
       settleDoubt();
       beginNext();
       if (wantsAnother) claimMore();
     });
-    underWay.set(delivering, performance.now());
+    underWay.set(delivering, begunAt);
+  };
+
+  const endCallAfter = (tookMs: number): void => {
+    const end = (): void => {
+      callsUnderWay -= 1;
+      if (hasMoreCalls) wake();
+    };
+    setTimeout(end, Math.min(CALL_PAUSE.times * tookMs, CALL_PAUSE.maxMs)).unref();
   };
 
   const deliverOne = async (item: OutboxItem): Promise<void> => {
@@ -229,6 +268,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
         delivered.push(item.id);
         removeDelivered();
       }
+      outboxMetrics?.delivered(item.kind);
       succeededAt = performance.now();
       doubtedAt = undefined;
       isSlow = succeededAt - begunAt > SLOW_MS;
@@ -302,14 +342,19 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   };
 
   const removeAll = async (): Promise<void> => {
-    try {
-      while (delivered.length > 0) {
-        const batch = delivered;
-        delivered = [];
+    while (delivered.length > 0) {
+      const batch = delivered;
+      delivered = [];
+      try {
         await removeOutbox(database, batch);
+        failedRemovals = 0;
+      } catch (error) {
+        if (failedRemovals === 0) {
+          logger.warn({ err: error }, 'removing delivered outbox rows failed; they will be delivered again');
+        }
+        const ms = backoffMs(REMOVAL_RETRY, failedRemovals++);
+        await delay(ms, undefined, { signal: closing.signal }).catch(() => undefined);
       }
-    } catch (error) {
-      logger.warn({ err: error }, 'removing delivered outbox rows failed; they will be delivered again');
     }
   };
 
@@ -319,7 +364,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     wake,
     hasRoom,
     async close() {
-      isClosing = true;
+      closing.abort();
       clearInterval(poll);
       await Promise.allSettled([claiming, ...claims]);
       // For other processes, or the next one.

@@ -18,6 +18,7 @@ import { checkTemporal } from '../temporal/connection.ts';
 import { readQueueBacklogs } from '../temporal/queue-backlogs.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { registerClockGauges } from './clock-metrics.ts';
+import type { CheckedCredential } from '../providers/credential-probes.ts';
 import type { Foundation } from './foundation.ts';
 import { createServiceChecks } from './service-checks.ts';
 import type { ServiceChecks, TemporalChecks } from './service-checks.ts';
@@ -86,6 +87,7 @@ interface ApiFacts {
   /** The public server. */
   readonly server: Server;
   readonly eventStreams: () => number;
+  readonly credentials?: () => readonly CheckedCredential[];
   /** Undefined: it has not reached Temporal yet. */
   readonly connection: () => NativeConnection | undefined;
   readonly readSdkMetrics: () => Promise<string>;
@@ -117,10 +119,10 @@ export function apiMetrics(foundation: Foundation, facts: ApiFacts): () => Promi
   );
 }
 
-/** How many connections the api has, and how many streams of task events. */
+/** How many connections the api has, how many streams of task events, and which credentials providers reject. */
 export function registerApiGauges(
   { registry }: Pick<Metrics, 'registry'>,
-  { server, eventStreams }: Pick<ApiFacts, 'server' | 'eventStreams'>,
+  { server, eventStreams, credentials = () => [] }: Pick<ApiFacts, 'server' | 'eventStreams' | 'credentials'>,
 ): void {
   const connections = new Gauge({
     name: 'darkroom_http_connections_open',
@@ -133,6 +135,19 @@ export function registerApiGauges(
           resolve();
         });
       }),
+  });
+  const rejected = new Gauge({
+    name: 'darkroom_provider_credential_rejected',
+    help: 'Whether a provider rejects a credential; absent while that is not known',
+    labelNames: ['provider', 'credential'],
+    registers: [registry],
+    collect(): void {
+      rejected.reset();
+      for (const { provider, credential, state } of credentials()) {
+        if (state === 'valid' || state === 'rejected')
+          rejected.set({ provider, credential }, state === 'valid' ? 0 : 1);
+      }
+    },
   });
   const streams = new Gauge({
     name: 'darkroom_http_event_streams_open',
@@ -190,7 +205,13 @@ export function registerWorkerGauges(
   });
 }
 
-/** Ready: its dependencies answer, and it takes work from all of its queues. A draining worker is not ready. */
+/** Queues whose work reads or writes no file. */
+const WITHOUT_STORE: ReadonlySet<string> = new Set<QueueName>(['callbacks']);
+
+/**
+ * Ready: what its work needs answers, and it takes work from all of its queues. A draining worker is not ready. No
+ * client reaches a worker, so that this is for operators and for replacing one worker after the other.
+ */
 async function readinessOf(
   checks: ServiceChecks,
   running: ReadonlyMap<string, boolean>,
@@ -201,7 +222,8 @@ async function readinessOf(
     checks.isStoreUp(),
     checks.isTemporalUp(),
   ]);
-  const isGood = database && store && temporal && clock && [...running.values()].every(Boolean);
+  const needsStore = [...running.keys()].some((queue) => !WITHOUT_STORE.has(queue));
+  const isGood = database && (store || !needsStore) && temporal && clock && [...running.values()].every(Boolean);
   const parts = {
     status: isGood ? 'ready' : 'not ready',
     database,

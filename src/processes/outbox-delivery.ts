@@ -13,7 +13,7 @@ import { renewDeadlines } from '../tasks/repair/lost-commits.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import { readTask } from '../tasks/record/read.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
-import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
+import type { WorkPriority, WorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { concurrencyOf } from '../upstreams/upstream-caps.ts';
 
 /** The requests that deliveries make to Temporal. */
@@ -61,7 +61,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
           ...(fallbackOf(definition, item.route) === 'refused' ? {} : { failsOver: true }),
           ...(item.requestHash === null ? {} : { requestHash: item.requestHash }),
         };
-        const priority = item.isOfBatch ? 'batch' : 'regular';
+        const priority = priorityOf(item);
         const found = await gateway.startTask(start, priority);
         // If a run has closed although its task is open, this database has lost commits: another run takes over its
         // results (docs/decisions/0037). If the task has ended, the closed run is the one that this row had started.
@@ -87,7 +87,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         await gateway.startBatch(item.subjectId, item.accountId);
         return true;
       case 'start_background_call':
-        await gateway.startBackgroundCall(item.subjectId, item.accountId);
+        await gateway.startBackgroundCall(item.subjectId, item.accountId, priorityOf(item));
         return true;
       case 'wake_task':
         await gateway.wakeTask(item.subjectId);
@@ -110,4 +110,8 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
     }
     return isDone;
   };
+}
+
+function priorityOf({ isOfBatch }: { readonly isOfBatch: boolean }): WorkPriority {
+  return isOfBatch ? 'batch' : 'regular';
 }

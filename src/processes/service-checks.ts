@@ -3,7 +3,9 @@
  * time limit, and not again while an answer is fresh. An unavailable database must not delay a scrape: that is when
  * the figures are needed most.
  */
+import { timeOutMs } from '../config/time-outs.ts';
 import type { Queryable, Statement } from '../database/database.ts';
+import { countFailingItems } from '../database/failing-items.ts';
 import type { StoreClaim } from '../objects/stores/claimed-store.ts';
 import { createUnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
 import type { UnclaimedStarts } from '../tasks/outbox/unclaimed-starts.ts';
@@ -17,7 +19,7 @@ import { readSharedQueueBacklogs } from './shared-queue-backlogs.ts';
 /**
  * A statement of ours that takes longer is ended by the server: the figures are not worth slowing down the database.
  */
-const STATEMENT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = timeOutMs(5_000);
 /** How long the state is reused, in milliseconds, so that two scrapers and another reader share one read. */
 const STATE_FRESH_MS = 5_000;
 /** How long a check of the object store is reused, in milliseconds: each writes, reads and deletes an object. */
@@ -98,6 +100,7 @@ async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): P
   const { tasks: open, outbox, callbacks, text, backgroundCalls, batches } = await readSharedBacklog(transaction);
   const starts = await unclaimed.read(transaction);
   const upstreams = await listStates(transaction);
+  const failingItems = await countFailingItems(transaction);
 
   const none = { count: 0, oldestSeconds: 0 };
   const of = (status: 'queued' | 'handling' | 'archiving') => open.find((each) => each.status === status) ?? none;
@@ -116,6 +119,7 @@ async function readStored(transaction: Queryable, unclaimed: UnclaimedStarts): P
     backgroundCalls,
     batches,
     upstreams,
+    failingItems,
   };
 }
 

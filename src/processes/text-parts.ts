@@ -15,6 +15,7 @@ import type { TextLedger } from '../text/money/text-ledger.ts';
 import { createTextRouter } from '../text/upstream/text-router.ts';
 import { createUpstreamGate } from '../upstreams/gate.ts';
 import type { Foundation } from './foundation.ts';
+import type { DatabaseWait } from './wait-for-database.ts';
 
 export interface TextParts {
   readonly source: TextSource;
@@ -24,12 +25,13 @@ export interface TextParts {
   close(): Promise<void>;
 }
 
-/** @throws {DatabaseUnavailableError} */
+/** @param waitForDatabase runs the step that needs it. */
 export async function openTextParts(
   foundation: Pick<
     Foundation,
     'config' | 'database' | 'accountDatabase' | 'logger' | 'metrics' | 'now' | 'upstreamSettings'
   >,
+  waitForDatabase: DatabaseWait,
 ): Promise<TextParts> {
   const { config, database, accountDatabase, logger, metrics, now, upstreamSettings } = foundation;
   const threads = createTextThreads({ metrics: metrics.shares });
@@ -37,7 +39,9 @@ export async function openTextParts(
   void Promise.all([loadTokenizer(), loadVocabulary(), threads.start()]).catch((err: unknown) => {
     logger.error({ err }, 'starting the tokenizer or the text threads failed');
   });
-  const money = await openTextMoney({ database, accountDatabase, logger, metrics: metrics.text });
+  const money = await waitForDatabase(() =>
+    openTextMoney({ database, accountDatabase, logger, metrics: metrics.text }),
+  );
   const router = createTextRouter({
     embedded: createEmbeddedTextSource(threads),
     secrets: upstreamSettings,

@@ -1,7 +1,8 @@
 /**
  * Notices workers that have died. A wait for a provider's job sends a heartbeat once a minute, so Temporal would miss a
  * dead one only after minutes (docs/decisions/0053). Each worker therefore writes a row every few seconds, and watches
- * those of the others; the attempts of one that is silent are failed in Temporal, which starts them again elsewhere.
+ * those of the others; the attempts of one that is silent are failed in Temporal, which starts them again elsewhere. So
+ * are attempts that a living worker never got.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Statement } from '../database/database.ts';
@@ -16,7 +17,7 @@ const LATE_MS = 9_000;
 const beatStatement: Statement = {
   name: 'beat_worker_process',
   text: `WITH own AS (
-           INSERT INTO worker_processes (id, seen_at) VALUES ($1, clock_timestamp())
+           INSERT INTO worker_processes (id, seen_at, records_waits) VALUES ($1, clock_timestamp(), true)
            ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at)
          SELECT id, seen_at::text AS "seenAt" FROM worker_processes WHERE id <> $1`,
 };
@@ -38,6 +39,8 @@ export interface WorkerPresenceOptions {
   readonly identity: string;
   /** Hands over what a dead worker had in hand. Called by one of the processes that noticed it. */
   readonly handOver: (identity: string) => Promise<void>;
+  /** Hands back what living workers never got. Called with each beat. */
+  readonly handBackLost: () => Promise<void>;
   /** Milliseconds of a steady clock. */
   readonly now?: () => number;
   readonly beatMs?: number;
@@ -50,7 +53,15 @@ export interface WorkerPresence {
 
 /** Starts to write and to watch. A failure never stops the worker itself. */
 export function startWorkerPresence(options: WorkerPresenceOptions): WorkerPresence {
-  const { database, logger, identity, handOver, now = () => performance.now(), beatMs = BEAT_MS } = options;
+  const {
+    database,
+    logger,
+    identity,
+    handOver,
+    handBackLost,
+    now = () => performance.now(),
+    beatMs = BEAT_MS,
+  } = options;
   const stopping = new AbortController();
   /** The last beat of each other worker, and since when it has been its last. */
   const watched = new Map<string, { readonly seenAt: string; readonly since: number }>();
@@ -84,7 +95,11 @@ export function startWorkerPresence(options: WorkerPresenceOptions): WorkerPrese
     } catch (err) {
       watched.clear();
       logger.debug({ err }, 'watching the other workers failed');
+      return;
     }
+    await handBackLost().catch((err: unknown) => {
+      logger.debug({ err }, 'looking for lost waits failed');
+    });
   }
 
   async function run(): Promise<void> {

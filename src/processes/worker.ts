@@ -82,7 +82,9 @@ export async function startWorker(dependencies: WorkerDependencies): Promise<Run
   const stale = await removeStaleScratch(config.worker.scratchDir);
   if (stale > 0) logger.info({ directories: stale }, 'removed scratch files of workers that were killed');
   const [stopping, ending] = [new AbortController(), new AbortController()];
-  const activityContext = { ...dependencies.activityContext, stopping: stopping.signal, ending: ending.signal };
+  const { identity } = dependencies;
+  const signals = { stopping: stopping.signal, ending: ending.signal };
+  const activityContext = { ...dependencies.activityContext, ...signals, identity };
   const { counted: activities, count } = countActivities(createActivities(activityContext));
   const workers: Worker[] = [];
   for (const queue of config.worker.queues) {

@@ -5,16 +5,23 @@
 import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
+import { ThreadEndedError } from '../limits/timed-thread.ts';
 import { createExchanges } from '../upstreams/exchange.ts';
 import type { AnswerHeaders, StartExchange } from '../upstreams/exchange.ts';
+import type { AnswerThreads } from './answer-threads.ts';
 import { createFileWriter } from './file-writer.ts';
 import type { FileWriter, ReceivedFile } from './file-writer.ts';
+import { parseAnswer } from './json-answer.ts';
 import { discardBody } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
 import { retryAfterMsOfBody, retryAfterMsOfHeaders } from './retry-hints.ts';
 
 /** The maximum size of a file that is the response itself, the same as of one that is downloaded. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
+
+/** The largest answer that is parsed on the event loop; it takes some milliseconds. Others are parsed in a thread. */
+const INLINE_BYTES = 128_000;
+const INLINE_VALUES = 5_000;
 
 /** How much of a body that is declared as text is looked at: as much as browsers do (WHATWG MIME Sniffing). */
 const SNIFFED_BYTES = 1445;
@@ -23,6 +30,8 @@ const SNIFFED_BYTES = 1445;
 export interface ExchangeRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly url: URL;
+  /** The name of the upstream, in whose share of the threads a large answer is parsed; absent: answers are small. */
+  readonly upstream?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Sent unchanged. A stream is destroyed if it is not sent to its end. */
   readonly content?: RequestBody | undefined;
@@ -34,6 +43,8 @@ export interface ExchangeRequest {
   readonly onFreshConnection: boolean;
   /** Set if success returns a file and not JSON: the path of the file to write it to. */
   readonly fileTo?: string | undefined;
+  /** With `fileTo`: what the file has before the bytes of the response, by its type and its first bytes. */
+  readonly fileHead?: ((contentType: string, beginning: Buffer) => Buffer | undefined) | undefined;
   /** With `fileTo`: receives the bytes of the file as they arrive. Must not throw. */
   readonly onFileBytes?: ((bytes: Buffer) => void) | undefined;
   /** Receives the response as it arrived, before it is read: `admin models try` shows it. */
@@ -44,8 +55,8 @@ export interface ExchangeRequest {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
-  /** As much as was read of it; empty for a file. */
-  readonly body: Buffer;
+  /** As much as was read of it, in memory of its own; empty for a file. */
+  readonly body: Buffer<ArrayBuffer>;
 }
 
 /** The response. If the body is not JSON, too long or cut off, `json` is undefined and `bodyFault` has the reason. */
@@ -54,6 +65,8 @@ export interface ExchangeAnswer {
   /** How long the provider asks us to wait, by a header or by the JSON; at most 10 min. */
   readonly retryAfterMs: number | undefined;
   readonly json: unknown;
+  /** The length of a body that was read and is no file; else 0. */
+  readonly byteLength: number;
   /** The body of a successful response that should be a file, if it is one: text and JSON are none. */
   readonly file?: ReceivedFile;
   /** `REDIRECTED`, `EMPTY`, `ENCODED`, `NOT_JSON`, `BODY_TOO_LARGE`, `JSON_TOO_LARGE`, `TIMEOUT`, or a code of Node or undici. */
@@ -87,13 +100,21 @@ export class ExchangeLost extends Error {
 /** Sends one request and reads its response. */
 export type HttpExchange = (request: ExchangeRequest) => Promise<ExchangeAnswer>;
 
-/** Creates an exchange with its own connections. Idle ones do not keep the process alive. */
-export function createHttpExchange(): HttpExchange {
+/**
+ * Creates an exchange with its own connections. Idle ones do not keep the process alive.
+ *
+ * @param threads where large answers are parsed; absent: on the event loop.
+ */
+export function createHttpExchange(threads?: AnswerThreads): HttpExchange {
   const { start } = createExchanges();
-  return (request) => exchange(start, request);
+  return (request) => exchange(start, request, threads);
 }
 
-function exchange(start: StartExchange, request: ExchangeRequest): Promise<ExchangeAnswer> {
+function exchange(
+  start: StartExchange,
+  request: ExchangeRequest,
+  threads: AnswerThreads | undefined,
+): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
     const { content } = request;
     if (request.signal.aborted) {
@@ -119,7 +140,14 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       const isRead = fault === undefined || request.onAnswer !== undefined;
       const raw = { ...head, body: isRead ? received.take() : Buffer.alloc(0) };
       request.onAnswer?.(raw);
-      resolve(readAnswer(raw, fault));
+      const { upstream, signal } = request;
+      const isLarge = raw.body.length > INLINE_BYTES || scanner.values > INLINE_VALUES;
+      // A thread takes the bytes over, which an observer still reads.
+      const isWatched = request.onAnswer !== undefined;
+      if (fault !== undefined || threads === undefined || upstream === undefined || !isLarge || isWatched) {
+        return resolve(readAnswer(raw, fault));
+      }
+      readInThread(raw, (bytes) => threads.parse(upstream, bytes, signal), signal).then(resolve, reject);
     };
     const stop = (fault: string): void => {
       if (!end()) return;
@@ -133,8 +161,12 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
       return file;
     };
     const writeFile = (writer: FileWriter, bytes: Buffer): void => {
-      request.onFileBytes?.(bytes);
-      writer.write(bytes);
+      const contentType = String(head?.headers['content-type'] ?? '');
+      const before = writer.byteLength === 0 ? request.fileHead?.(contentType, bytes) : undefined;
+      for (const each of before === undefined ? [bytes] : [before, bytes]) {
+        request.onFileBytes?.(each);
+        writer.write(each);
+      }
     };
     const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => stop('TIMEOUT'), request.timeoutMs);
     request.signal.addEventListener('abort', onAbort);
@@ -190,7 +222,13 @@ function exchange(start: StartExchange, request: ExchangeRequest): Promise<Excha
           void file.finish().then((written) => {
             if (written === undefined || !end()) return;
             if (head !== undefined) request.onAnswer?.({ ...head, body: Buffer.alloc(0) });
-            resolve({ status: head?.status ?? 0, retryAfterMs: undefined, json: undefined, file: written });
+            resolve({
+              status: head?.status ?? 0,
+              retryAfterMs: undefined,
+              json: undefined,
+              byteLength: 0,
+              file: written,
+            });
           });
         },
         lost(code, wasSent) {
@@ -240,36 +278,53 @@ function isWithinBounds(scanner: JsonScanner, chunk: Buffer): boolean {
 
 /** @param fault why the body cannot be used. */
 export function readAnswer(raw: RawAnswer, fault?: string): ExchangeAnswer {
-  const { status, headers } = raw;
-  const { json, bodyFault = fault } = fault === undefined ? parse(raw) : { json: undefined };
+  const json = fault === undefined ? parseAnswer(raw.body) : undefined;
+  return answerOf(raw, json, fault);
+}
+
+/** The same for a large body, whose bytes are gone afterwards. */
+async function readInThread(
+  raw: RawAnswer,
+  parse: (bytes: Buffer<ArrayBuffer>) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<ExchangeAnswer> {
+  const { status, headers, body } = raw;
+  const { length } = body;
+  const found = { status, headers, body: { length } };
+  try {
+    return answerOf(found, await parse(body), undefined);
+  } catch (error) {
+    if (signal.aborted) return answerOf(found, undefined, 'ABORTED');
+    if (error instanceof ThreadEndedError) return answerOf(found, undefined, 'JSON_TOO_LARGE');
+    throw error;
+  }
+}
+
+type FoundAnswer = Pick<RawAnswer, 'status' | 'headers'> & { readonly body: Pick<Buffer, 'length'> };
+
+function answerOf(raw: FoundAnswer, json: unknown, fault: string | undefined): ExchangeAnswer {
+  const { status, headers, body } = raw;
+  const bodyFault = json === undefined ? (fault ?? faultOf(raw)) : undefined;
   const retryAfterMs = retryAfterMsOfHeaders(headers, Date.now()) ?? retryAfterMsOfBody(json);
   const found = bodyFault === undefined ? {} : foundBody(raw);
   return {
     status,
     retryAfterMs,
     json,
+    byteLength: body.length,
     ...(bodyFault === undefined ? {} : { bodyFault }),
     ...(Object.keys(found).length === 0 ? {} : { found }),
   };
 }
 
-function parse({ status, headers, body }: RawAnswer): Pick<ExchangeAnswer, 'json' | 'bodyFault'> {
-  try {
-    // Without a byte order mark, which `JSON.parse` does not accept and some servers send.
-    return { json: JSON.parse(new TextDecoder().decode(body)) as unknown };
-  } catch {
-    return { json: undefined, bodyFault: faultOf(status, headers, body) };
-  }
-}
-
-function faultOf(status: number, headers: AnswerHeaders, body: Buffer): string {
+function faultOf({ status, headers, body }: FoundAnswer): string {
   if (status >= 300 && status < 400) return 'REDIRECTED';
   if (isEncoded(headers)) return 'ENCODED';
   return body.length === 0 ? 'EMPTY' : 'NOT_JSON';
 }
 
 /** Values of another form than they usually have are a stranger's text, and not for the log. */
-function foundBody({ status, headers }: RawAnswer): FoundBody {
+function foundBody({ status, headers }: FoundAnswer): FoundBody {
   const [contentType] = /^[a-z]{1,20}\/[a-z0-9.+-]{1,60}/i.exec(String(headers['content-type'] ?? '').trim()) ?? [];
   const [contentEncoding] = /^[a-z-]{1,20}$/i.exec(String(headers['content-encoding'] ?? '').trim()) ?? [];
   const location = String(headers['location'] ?? '');

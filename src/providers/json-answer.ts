@@ -38,3 +38,13 @@ export function jobIdAt(json: unknown, ...path: readonly string[]): string | und
 export function isWebAddress(text: string): boolean {
   return /^https?:\/\//i.test(text) && URL.canParse(text);
 }
+
+/** The JSON of an answer; undefined if it is none, because no JSON text gives `undefined`. */
+export function parseAnswer(bytes: Uint8Array): unknown {
+  try {
+    // Without a byte order mark, which `JSON.parse` does not accept and some servers send.
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+  } catch {
+    return undefined;
+  }
+}

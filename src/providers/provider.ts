@@ -88,8 +88,10 @@ export interface GenerationRequest {
   readonly input: Readonly<Record<string, unknown>>;
   /** The media themselves by their position in the input (`image_urls.0`), for a provider that `takesMediaAsFiles`. */
   readonly media?: ReadonlyMap<string, InputFile>;
-  /** The length of its audio and video, if its price counts that and they state it. */
+  /** The length of its audio and video, if its price counts that. */
   readonly inputSeconds?: number;
+  /** Whether all of that was counted in the samples of the files, and none of it taken from the times that they state. */
+  readonly isInputCounted?: boolean;
   /** What the provider calls the media that `upload` has sent it, by their position in the input. */
   readonly references?: ReadonlyMap<string, unknown>;
 }

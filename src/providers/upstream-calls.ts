@@ -27,6 +27,8 @@ import {
   reasonOfStatus,
   unsent,
 } from './answer-status.ts';
+import { createAnswerThreads } from './answer-threads.ts';
+import type { AnswerThreads } from './answer-threads.ts';
 import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
 import type { ExchangeAnswer, ExchangeRequest } from './http-exchange.ts';
 import type { ReceivedFile } from './file-writer.ts';
@@ -53,6 +55,8 @@ export interface HttpProviderDeps {
   readonly logger: Logger;
   /** Limit of one exchange in milliseconds; default 60 s, and for a synchronous generation only the call's signal. */
   readonly timeoutMs?: number;
+  /** The threads of the process; default: of the adapter. */
+  readonly threads?: AnswerThreads;
   /** Set by `admin models try` alone. */
   readonly workbench?: Workbench;
 }
@@ -69,6 +73,8 @@ export interface SubmitExchange {
   readonly headers?: Readonly<Record<string, string>>;
   /** Set if the response contains the files themselves: a larger limit, and no timeout except the signal's. */
   readonly isSynchronous?: boolean;
+  /** Of a response that is a file: `ExchangeRequest.fileHead`. */
+  readonly fileHead?: ExchangeRequest['fileHead'];
   /**
    * How the provider's own codes classify a rejection; undefined leaves it to the status. Throws `ProviderFailure` if
    * they show that it was not a rejection.
@@ -161,7 +167,7 @@ export function createUpstreamCalls(
   deps: HttpProviderDeps,
   access: Access = BEARER_ACCESS,
 ): UpstreamCalls {
-  const exchange = deps.workbench?.calls ?? createHttpExchange();
+  const exchange = deps.workbench?.calls ?? createHttpExchange(deps.threads ?? createAnswerThreads());
   const fetchFile = createUpstreamDownload();
   const timeoutMs = deps.timeoutMs ?? DEFAULT_TIMEOUT_MS;
 
@@ -254,10 +260,12 @@ export function createUpstreamCalls(
     try {
       answer = await exchange({
         url: target.url,
+        upstream: upstreamName(request.upstream),
         method,
         headers: { ...target.headers, ...submit.headers },
         content,
         fileTo,
+        fileHead: submit.fileHead,
         onFileBytes,
         signal: call.signal,
         timeoutMs: submit.isSynchronous === true ? deps.timeoutMs : timeoutMs,
@@ -327,6 +335,7 @@ export function createUpstreamCalls(
       try {
         answer = await exchange({
           url: target.url,
+          upstream: upstreamName(request.upstream),
           method: query.method,
           headers: { ...target.headers, ...query.headers },
           content,
@@ -369,6 +378,17 @@ export function createUpstreamCalls(
       return fetchFile(target.url, target.headers, call);
     },
   };
+}
+
+/**
+ * The bound of an answer that says that a job is still running, also where the answer about a finished one brings its
+ * files: each poll may bring another.
+ *
+ * @throws {ProviderUnreachable} it is larger.
+ */
+export function assertRunningAnswerFits({ status, byteLength, retryAfterMs }: ExchangeAnswer): void {
+  if (byteLength > MAX_ANSWER_BYTES)
+    throw new ProviderUnreachable({ status, code: 'BODY_TOO_LARGE' }, { retryAfterMs });
 }
 
 /** The same request to an upstream that has no credential. */

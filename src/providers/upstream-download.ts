@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { timeOutMs } from '../config/time-outs.ts';
 import { boundedBody, tooLarge } from '../egress/bounded-body.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import { createConnector } from '../egress/defer-socket-end.ts';
@@ -15,7 +16,7 @@ import { PACE, awaitAnswer } from '../egress/pace.ts';
 import type { Pace } from '../egress/pace.ts';
 import type { DownloadCall, UpstreamFile } from './provider.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = timeOutMs(10_000);
 const MAX_REDIRECTS = 3;
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
 

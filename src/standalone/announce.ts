@@ -52,6 +52,7 @@ function firstSteps(apiUrl: string, apiKey: string): string[] {
   const curl = apiUrl.startsWith('https:') ? 'curl -sSk' : 'curl -sS';
   const taskId = `$(grep -o 'tk-svc-[0-9A-Z]*' task.json | head -1)`;
   const outputUrl = `$(grep -o '"url":"[^"]*' task.json | head -1 | cut -c8-)`;
+  const download = `${curl} -o image.png "${outputUrl}" && echo 'Saved as image.png.'`;
   return [
     'Your API key, shown only this once:',
     '',
@@ -61,13 +62,13 @@ function firstSteps(apiUrl: string, apiKey: string): string[] {
     '',
     `  ${curl} ${apiUrl}/v1/tasks ${authorization} -H 'Content-Type: application/json' -d '${EXAMPLE_BODY}' | tee task.json`,
     '',
-    'Get its status (repeat until it is "success"):',
+    'Get its status as soon as it changes, or after 30 s (repeat until it is "success"):',
     '',
-    `  ${curl} ${apiUrl}/v1/tasks/${taskId} ${authorization} -o task.json && cat task.json`,
+    `  ${curl} ${apiUrl}/v1/tasks/${taskId} ${authorization} -H 'Prefer: wait=30' -o task.json && cat task.json`,
     '',
     'Download it:',
     '',
-    `  ${curl} -o image.png "${outputUrl}"`,
+    `  if grep -q '"status":"success"' task.json; then ${download}; else echo 'No success yet: get its status again.'; fi`,
     '',
     'Send a request to a text model:',
     '',

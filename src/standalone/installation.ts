@@ -18,6 +18,7 @@ import { writeFileAtomically } from './data-directory.ts';
 import { removeInstance, writeInstance } from './instance.ts';
 import { keyVariables } from './keys.ts';
 import { LogFile } from './log-files.ts';
+import { waitingLine, withNotices } from './log-lines.ts';
 import { Part } from './part.ts';
 import type { PartDefinition } from './part.ts';
 import { claimPort } from './ports.ts';
@@ -62,7 +63,6 @@ export interface InstallationOptions {
   readonly program: string;
   readonly report: (line: string) => void;
   readonly onLine: (part: string, line: string) => void;
-  readonly onFailure: (error: StandaloneError) => void;
   /** Aborted when the user wants to stop while it is still starting. */
   readonly signal: AbortSignal;
 }
@@ -76,7 +76,7 @@ const POSTGRES_STOP_MS = 1_500;
 const ROLE_STOP_MARGIN_MS = 500;
 /** After the roles' grace: before they are killed. */
 const WAIT_NOTICE_MS = 250;
-/** A worker whose upstreams' grace is over ends within two seconds more. */
+/** A role whose upstreams' grace is over ends within two seconds more. */
 const UPSTREAM_STOP_MARGIN_MS = 3_000;
 
 export class Installation {
@@ -99,7 +99,7 @@ export class Installation {
    * @throws {StandaloneError} something cannot be started; the message says what to do.
    */
   async start(): Promise<InstallationFacts> {
-    const { dataDir, settings, program, signal } = this.#options;
+    const { dataDir, settings, program, report, signal } = this.#options;
     await this.#stopOrphans();
     const secrets = await readOrCreateSecrets(dataDir, existsSync(this.#postgresDirectory));
     const ports = await this.#claimPorts();
@@ -135,7 +135,7 @@ export class Installation {
             environment['TEMPORAL_ADDRESS'] = address;
           }),
     ]);
-    await runRole(program, 'migrate', environment, this.#log('migrate'), signal);
+    await runRole(program, 'migrate', environment, this.#log('migrate'), report, signal);
     const temporalUiUrl = settings.runsElsewhere.temporal ? undefined : `http://127.0.0.1:${ports.temporalUi}`;
     // The user of this dashboard is at this machine.
     if (temporalUiUrl !== undefined) environment['TEMPORAL_UI_URL'] ??= temporalUiUrl;
@@ -144,7 +144,9 @@ export class Installation {
       this.#startRole('worker', { ...environment, METRICS_PORT: String(ports.workerMetrics) }),
     ]);
     // Last of all: the key that it creates is shown once, and a failed start shows nothing.
-    const firstRun = parseFirstRun(await runRole(program, 'first-run', environment, this.#log('first-run'), signal));
+    const firstRun = parseFirstRun(
+      await runRole(program, 'first-run', environment, this.#log('first-run'), report, signal),
+    );
     const { apiUrl = `http://${settings.host}:${ports.api}` } = api;
     const { adminUrl = `http://${settings.adminHost}:${ports.admin}` } = api;
     await writeInstance({
@@ -253,7 +255,9 @@ export class Installation {
       if (existsSync(marker)) throw new StandaloneError(lostDatabase(cluster.directory));
       report('Making the database.');
     }
-    await createCluster(cluster.directory, password);
+    await withNotices(createCluster(cluster.directory, password), (seconds) =>
+      report(waitingLine('the database to be made', seconds, undefined)),
+    );
     await writeFileAtomically(marker, '', 0o600);
     const part = this.#part({
       name: 'postgres',
@@ -271,7 +275,10 @@ export class Installation {
 
   async #startTemporal(port: number, guardPort: number): Promise<string> {
     const { dataDir, settings, environment, report, signal } = this.#options;
-    const cliPath = await obtainTemporalCli({ cliPath: settings.temporalCliPath, environment, report, signal });
+    const cliPath = await withNotices(
+      obtainTemporalCli({ cliPath: settings.temporalCliPath, environment, report, signal }),
+      (seconds) => report(waitingLine("Temporal's program", seconds, undefined)),
+    );
     const address = `127.0.0.1:${port}`;
     const databaseFile = path.join(dataDir, 'temporal.sqlite');
     // An interrupted first start may have left half a schema, which Temporal would not repair. Nothing of value is in
@@ -302,10 +309,11 @@ export class Installation {
     return address;
   }
 
-  #stopTimeoutMs(role: ServingRole): number {
+  /** Both roles wait for upstreams. */
+  #stopTimeoutMs(): number {
     const { shutdownGraceSeconds, upstreamGraceSeconds } = this.#options.settings;
     const plainMs = shutdownGraceSeconds * 1000 + ROLE_STOP_MARGIN_MS;
-    return role === 'worker' ? Math.max(plainMs, upstreamGraceSeconds * 1000 + UPSTREAM_STOP_MARGIN_MS) : plainMs;
+    return Math.max(plainMs, upstreamGraceSeconds * 1000 + UPSTREAM_STOP_MARGIN_MS);
   }
 
   async #startRole(role: ServingRole, environment: NodeJS.ProcessEnv): Promise<RoleAddresses> {
@@ -314,11 +322,11 @@ export class Installation {
       name: role,
       title: role === 'api' ? 'The API' : 'The worker',
       launch: async () => roleLaunch(this.#options.program, role, environment),
-      waitUntilReady: async (announced, signal) => {
-        addresses = await waitForRole(announced, signal);
+      waitUntilReady: async (announced, signal, note) => {
+        addresses = await waitForRole(announced, signal, note);
       },
       stopSignal: 'SIGTERM',
-      stopTimeoutMs: this.#stopTimeoutMs(role),
+      stopTimeoutMs: this.#stopTimeoutMs(),
     });
     this.#roles.push(part);
     await part.start();
@@ -332,7 +340,6 @@ export class Installation {
       record: this.#record,
       onLine: this.#options.onLine,
       report: this.#options.report,
-      onGivenUp: this.#options.onFailure,
     });
   }
 

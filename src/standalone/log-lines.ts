@@ -1,6 +1,6 @@
 /**
- * What the terminal of `npm start` shows of the parts' logs: warnings and worse, each in one short line. Everything is
- * in the log files.
+ * What the terminal of `npm start` shows of the parts' logs: warnings and worse, each in one short line, and while
+ * something is waited for, what that is. Everything is in the log files.
  */
 const WARN = 40;
 const LEVELS: Readonly<Record<string, number>> = { debug: 20, info: 30, warn: WARN, error: 50, dpanic: 60, fatal: 60 };
@@ -14,9 +14,58 @@ export function shortenLogLine(part: string, line: string): string | undefined {
     typeof record['level'] === 'number' ? record['level'] : (LEVELS[String(record['level']).toLowerCase()] ?? 0);
   // Temporal logs warnings about much that it recovers from by itself.
   if (level < (part === 'temporal' ? WARN + 1 : WARN)) return undefined;
+  return `${part}: ${withDetail(record)}`;
+}
+
+/** How often the terminal shows that a start waits. */
+const NOTICE_MS = 10_000;
+
+/** Calls `notice` with the whole seconds since the beginning, at every interval until the work is done. */
+export async function withNotices<T>(
+  work: Promise<T>,
+  notice: (seconds: number) => void,
+  everyMs = NOTICE_MS,
+): Promise<T> {
+  const since = performance.now();
+  const timer = setInterval(() => notice(Math.round((performance.now() - since) / 1000)), everyMs);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
+ * @param title of what is waited for, as at the beginning of a sentence: `The API`.
+ * @param detail what it is doing, if that is known.
+ */
+export function waitingLine(title: string, seconds: number, detail: string | undefined): string {
+  return `Waiting for ${title.replace(/^The /, 'the ')} (${seconds} s)${detail === undefined ? '.' : `: ${detail}`}`;
+}
+
+/** The message of the last of some log lines. */
+export function lastMessage(lines: readonly string[]): string | undefined {
+  const line = lines.findLast((each) => each.trim() !== '');
+  if (line === undefined) return undefined;
+  return textOf(parseRecord(line)?.['msg']) || line;
+}
+
+/** Log lines as they follow a sentence on the terminal: the messages alone, which may have several lines. */
+export function indented(lines: readonly string[]): string {
+  return lines
+    .flatMap((line) => {
+      const record = parseRecord(line);
+      return (record === undefined ? line : withDetail(record)).split('\n');
+    })
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+/** The message of a record, with that of its error. */
+function withDetail(record: Readonly<Record<string, unknown>>): string {
   const message = textOf(record['msg']);
   const detail = textOf(record['err']) || textOf(record['error']);
-  return `${part}: ${message}${message.includes(detail) ? '' : ` (${detail})`}`;
+  return `${message}${message.includes(detail) ? '' : ` (${detail})`}`;
 }
 
 /** A field as a string: the string itself, or an error's message. */

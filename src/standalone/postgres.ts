@@ -186,7 +186,8 @@ export async function ensureDatabase(cluster: Cluster, name: string): Promise<vo
 async function withClient<T>(cluster: Cluster, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: clusterUrl(cluster, database),
-    connectionTimeoutMillis: 2_000,
+    // On this machine, which may be busy with everything else that starts.
+    connectionTimeoutMillis: 10_000,
   });
   // A server that shuts down while connected reports it twice, once here.
   client.on('error', () => undefined);

@@ -25,9 +25,28 @@ export async function isSameProcess(recorded: { pid: number; startToken: string 
   return (await readProcess(recorded.pid))?.startToken === recorded.startToken;
 }
 
-/** proc(5): in `stat`, after the name in parentheses, the 1st field is the state and the 20th the start time. */
+/**
+ * proc(5): in `stat`, after the name in parentheses, the 1st field is the state, the 12th to 15th the processor time of
+ * the process and of its children that have ended, and the 20th the start time.
+ */
 const STATE_FIELD = 0;
+const CPU_TIME_FIELDS = [11, 15] as const;
 const START_TIME_FIELD = 19;
+
+/** How much processor time a process has used, in ticks; undefined where the system does not say, or it has ended. */
+export async function readCpuTicks(pid: number): Promise<number | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const fields = statFields(await readFile(`/proc/${pid}/stat`, 'utf8'));
+    return fields.slice(...CPU_TIME_FIELDS).reduce((sum, field) => sum + Number(field), 0);
+  } catch {
+    return undefined;
+  }
+}
+
+function statFields(stat: string): readonly string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
 
 async function readFromProc(pid: number): Promise<ProcessIdentity | undefined> {
   try {
@@ -36,7 +55,7 @@ async function readFromProc(pid: number): Promise<ProcessIdentity | undefined> {
       readFile(`/proc/${pid}/cmdline`, 'utf8'),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
     ]);
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const fields = statFields(stat);
     if (fields[STATE_FIELD] === 'Z' || fields[STATE_FIELD] === 'X') return undefined;
     const startToken = `${bootId.trim()}:${fields[START_TIME_FIELD] ?? ''}`;
     return { pid, startToken, commandLine: commandLine.replaceAll('\0', ' ').trim() };

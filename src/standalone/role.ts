@@ -8,6 +8,7 @@ import { StandaloneError } from './standalone-error.ts';
 import { killGroup, launchProcess } from './launch.ts';
 import type { Launch } from './launch.ts';
 import type { LogFile } from './log-files.ts';
+import { indented, lastMessage, waitingLine, withNotices } from './log-lines.ts';
 import type { ReadyMessage } from './part.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
 
@@ -37,23 +38,33 @@ export interface RoleAddresses {
 }
 
 /** Waits for a serving role's ready message, and for the API's own `/readyz` if we can request it. */
-export async function waitForRole(announced: Promise<ReadyMessage>, signal: AbortSignal): Promise<RoleAddresses> {
+export async function waitForRole(
+  announced: Promise<ReadyMessage>,
+  signal: AbortSignal,
+  note: (what: string) => void,
+): Promise<RoleAddresses> {
   const { url, adminUrl } = await unlessAborted(announced, signal);
   // HTTPS with a certificate for a public name could not be verified on loopback.
   if (url?.startsWith('http://') === true) {
-    while (!(await answersReady(url, signal))) await delay(100, undefined, { signal });
+    for (;;) {
+      const problem = await readinessProblem(url, signal);
+      if (problem === undefined) break;
+      note(problem);
+      await delay(100, undefined, { signal });
+    }
   }
   return { ...(url === undefined ? {} : { apiUrl: url }), ...(adminUrl === undefined ? {} : { adminUrl }) };
 }
 
-async function answersReady(url: string, signal: AbortSignal): Promise<boolean> {
+/** @returns what keeps the api from being ready; undefined: it is. */
+async function readinessProblem(url: string, signal: AbortSignal): Promise<string | undefined> {
   try {
     const response = await fetch(new URL('/readyz', url), { signal });
-    await response.body?.cancel();
-    return response.ok;
+    const body = await response.text();
+    return response.ok ? undefined : `/readyz answers ${response.status} ${body}`;
   } catch {
     signal.throwIfAborted();
-    return false;
+    return '/readyz does not answer';
   }
 }
 
@@ -61,6 +72,7 @@ async function answersReady(url: string, signal: AbortSignal): Promise<boolean> 
  * Runs a one-time role to its end.
  *
  * @param log receives the role's log; its standard output only if it is not the answer, which may contain a key.
+ * @param report receives a line every ten seconds.
  * @returns its standard output, line by line.
  * @throws {StandaloneError} it failed; with its last log lines.
  */
@@ -69,6 +81,7 @@ export async function runRole(
   role: OneTimeRole,
   environment: NodeJS.ProcessEnv,
   log: LogFile,
+  report: (line: string) => void,
   signal: AbortSignal,
 ): Promise<string[]> {
   signal.throwIfAborted();
@@ -85,16 +98,18 @@ export async function runRole(
     if (child.pid !== undefined) killGroup(child.pid);
   };
   signal.addEventListener('abort', end);
-  const code = await new Promise<number | null>((resolve) => {
+  const ended = new Promise<number | null>((resolve) => {
     child.once('error', (error) => {
       log.write(error.message);
       resolve(null);
     });
     child.once('close', resolve);
   });
+  const code = await withNotices(ended, (seconds) =>
+    report(waitingLine(`the step "${role}"`, seconds, lastMessage(log.lastLines))),
+  );
   signal.removeEventListener('abort', end);
   signal.throwIfAborted();
   if (code === 0) return output;
-  const lines = log.lastLines.map((line) => `  ${line}`).join('\n');
-  throw new StandaloneError(`the step "${role}" failed. Its last log lines (${log.path}):\n${lines}`);
+  throw new StandaloneError(`the step "${role}" failed. Its last log lines (${log.path}):\n${indented(log.lastLines)}`);
 }

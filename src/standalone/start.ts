@@ -96,7 +96,6 @@ async function runOn(
   const settings = readSettings(environment);
   const directory = await openDataDirectory(dataDir);
   const stopRequested = new AbortController();
-  const failed = new AbortController();
   const installation = new Installation({
     dataDir: directory.path,
     settings,
@@ -107,7 +106,6 @@ async function runOn(
       const shown = isVerbose ? `${part}: ${line}` : shortenLogLine(part, line);
       if (shown !== undefined) report(shown);
     },
-    onFailure: (error) => failed.abort(error),
     signal: stopRequested.signal,
   });
   const stopListening = onStopSignals(
@@ -122,7 +120,7 @@ async function runOn(
   );
   const killAll = (): void => installation.kill();
   process.on('exit', killAll);
-  const ending = Promise.race([aborted(failed.signal), aborted(stopRequested.signal)]);
+  const ending = aborted(stopRequested.signal);
   const starting = isDatabaseOnly
     ? installation.startDatabase().then((url) => `PostgreSQL alone is running: ${url}\nStop: Ctrl-C`)
     : installation.start().then(announce);

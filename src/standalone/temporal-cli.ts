@@ -111,8 +111,8 @@ async function findOnPath(environment: NodeJS.ProcessEnv): Promise<string | unde
   return undefined;
 }
 
-/** Long enough for a cold disk, short enough for a program that is not a CLI and hangs. */
-const VERSION_TIMEOUT_MS = 10_000;
+/** Long enough for the cold disk of a small machine; it only ends a program that is not a CLI and hangs. */
+const VERSION_TIMEOUT_MS = 60_000;
 
 /** The problem of a CLI; undefined if there is none. */
 async function findProblem(file: string): Promise<string | undefined> {

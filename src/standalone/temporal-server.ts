@@ -81,7 +81,8 @@ function cliEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => /^(PATH|HOME|TMPDIR|TZ|LANG)$/.test(name)));
 }
 
-const CALL_TIMEOUT_MS = 2_000;
+/** Of one attempt to reach it: the next has no more time, so this is what a busy machine may take. */
+const CALL_TIMEOUT_MS = 15_000;
 
 /** Waits until the server answers for a namespace; default: that of the dev server. */
 export async function waitForTemporal(address: string, signal: AbortSignal, namespace = NAMESPACE): Promise<void> {

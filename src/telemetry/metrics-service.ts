@@ -5,6 +5,8 @@
  */
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
+import { FAILING_KINDS } from '../domain/failing-kind.ts';
+import type { FailingKind } from '../domain/failing-kind.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 
 /** The number of items, and the age of the oldest of them. */
@@ -24,6 +26,8 @@ export interface UpstreamCooldown {
   readonly isFailing: boolean;
   /** Why it is paused, if its credential is the reason. */
   readonly pauseReason: string | null;
+  /** What is wrong with its credential, according to its last answer. */
+  readonly credentialProblem: string | null;
   /** Whether an operator has drained it. */
   readonly isDrained: boolean;
   readonly slotsTaken: number;
@@ -52,6 +56,8 @@ export interface StoredState {
   readonly backgroundCalls: OpenCalls;
   readonly batches: OpenBatches;
   readonly upstreams: readonly UpstreamCooldown[];
+  /** Items that passes fail to process again and again. */
+  readonly failingItems: ReadonlyMap<FailingKind, number>;
 }
 
 export interface ServiceState {
@@ -129,6 +135,12 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'upstream',
     'reason',
   );
+  const credential = gauge(
+    'darkroom_upstream_credential_rejected',
+    'An upstream whose last answer did not accept our credential, by reason',
+    'upstream',
+    'reason',
+  );
   const drained = gauge('darkroom_upstream_drained', 'Whether an operator has drained an upstream', 'upstream');
   const slots = gauge(
     'darkroom_upstream_slots_taken',
@@ -140,10 +152,15 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'Tasks that wait for a slot of an upstream whose jobs are capped',
     'upstream',
   );
-  const upstreams = [paused, failing, cooldown, drained, slots, waiting];
+  const failingItems = gauge(
+    'darkroom_failing_items',
+    'Items that have failed in more than two passes and are still retried, by kind',
+    'kind',
+  );
+  const upstreams = [paused, failing, cooldown, credential, drained, slots, waiting];
   const work = [tasks, taskAge, calls, callAge, batches, batchAge];
   const queueGauges = [queueBacklog, queueAge];
-  const labelled = [...work, ...queueGauges, holds, held, holdAge, outbox, outboxAge, ...upstreams];
+  const labelled = [...work, ...queueGauges, holds, held, holdAge, outbox, outboxAge, failingItems, ...upstreams];
 
   return ({ isDatabaseUp, isStoreUp, isTemporalUp, stored, queues }) => {
     databaseUp.set(isDatabaseUp ? 1 : 0);
@@ -181,13 +198,15 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
       batches.set({ status }, backlog.count);
       batchAge.set({ status }, backlog.oldestSeconds);
     }
+    for (const kind of FAILING_KINDS) failingItems.set({ kind }, stored.failingItems.get(kind) ?? 0);
     callbacks.set(stored.callbacks.count);
     callbackAge.set(stored.callbacks.oldestSeconds);
-    for (const { upstream, pauseReason, slotsTaken, waiting: inQueue, ...is } of stored.upstreams) {
+    for (const { upstream, pauseReason, credentialProblem, slotsTaken, waiting: inQueue, ...is } of stored.upstreams) {
       paused.set({ upstream }, is.isPaused ? 1 : 0);
       failing.set({ upstream }, is.isFailing ? 1 : 0);
       drained.set({ upstream }, is.isDrained ? 1 : 0);
       if (pauseReason !== null) cooldown.set({ upstream, reason: pauseReason }, 1);
+      if (credentialProblem !== null) credential.set({ upstream, reason: credentialProblem }, 1);
       slots.set({ upstream }, slotsTaken);
       waiting.set({ upstream }, inQueue);
     }

@@ -7,7 +7,9 @@ import type { Registry } from 'prom-client';
 /** Everything that src/limits/tenant-shares.ts distributes. */
 export const SHARED_RESOURCES = [
   'account_transactions',
+  'answer_threads',
   'archiving_slots',
+  'batch_slots',
   'body_threads',
   'callback_deliveries',
   'connections',

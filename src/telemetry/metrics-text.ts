@@ -19,6 +19,8 @@ export interface TextMetrics {
     end: TextCallEnd,
     tokens: { readonly inputTokens: number; readonly outputTokens: number } | undefined,
   ): void;
+  /** An upstream reported more usage than a request can have, and our own count was billed. */
+  usageRejected(upstream: string): void;
   /** An upstream reported a usage that costs this many micro-USD more than was held. */
   exceeded(model: string, microUsd: bigint): void;
 }
@@ -41,6 +43,12 @@ export function createTextMetrics(registry: Registry): TextMetrics {
     name: 'darkroom_text_hold_exceeded_micro_usd_total',
     help: 'What reported usage cost beyond the holds of its calls, in micro-USD, by model; the operator bears it',
     labelNames: ['model'],
+    registers,
+  });
+  const rejected = new Counter({
+    name: 'darkroom_text_usage_rejected_total',
+    help: 'Reports of usage beyond what their requests can have used, by upstream; our own counts were billed instead',
+    labelNames: ['upstream'],
     registers,
   });
   const first = new Histogram({
@@ -79,6 +87,7 @@ export function createTextMetrics(registry: Registry): TextMetrics {
       of.input.inc(billed.inputTokens);
       of.output.inc(billed.outputTokens);
     },
+    usageRejected: (upstream) => rejected.inc({ upstream }),
     exceeded: (model, microUsd) => models(model).excess.inc(Number(microUsd)),
   };
 }

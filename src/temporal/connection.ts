@@ -4,6 +4,7 @@
  */
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { timeOutMs } from '../config/time-outs.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { connectionProblem } from './connection-problem.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
@@ -43,7 +44,7 @@ export async function requireTemporal(config: TemporalConfig): Promise<NativeCon
 }
 
 /** The time limit of a check, in milliseconds: shorter than scrapes and probes wait. */
-const CHECK_WITHIN_MS = 2_500;
+const CHECK_WITHIN_MS = timeOutMs(2_500);
 
 /** Throws unless the server answers on this connection. */
 export async function checkTemporal(connection: NativeConnection | undefined): Promise<void> {

@@ -12,6 +12,8 @@ import {
 } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import type { Priority } from '@temporalio/common';
+import { timeOutMs } from '../config/time-outs.ts';
 import type { MediaTaskInput } from '../../workflows/contracts.ts';
 import type {
   deliverCallback,
@@ -37,14 +39,14 @@ import { readRunHistory } from './run-history.ts';
 /**
  * Below the outbox's lease (tasks/outbox/outbox.ts), so that a claim does not become due while it is being delivered.
  */
-const START_TIMEOUT_MS = 10_000;
+const START_TIMEOUT_MS = timeOutMs(10_000);
 /** The time limit of the lookup for the repair after a read, in milliseconds; after it the result is `unknown`. */
-const DESCRIBE_TIMEOUT_MS = 3_000;
+const DESCRIBE_TIMEOUT_MS = timeOutMs(3_000);
 /**
  * An attempt waits for it, and is considered dead after ten seconds without a heartbeat
  * (workflows/activity-options.ts).
  */
-const HEARTBEAT_TIMEOUT_MS = 2_000;
+const HEARTBEAT_TIMEOUT_MS = timeOutMs(2_000);
 
 /** Temporal's own default is 3; a higher number waits longer. */
 const BATCH_PRIORITY = 4;
@@ -54,7 +56,7 @@ export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId' | 'showsOn
   Required<Pick<MediaTaskInput, 'queuedSeconds' | 'isUpstream'>> & { readonly route: string | null };
 
 /** `batch`: of the line of a batch, which waits behind everything else. */
-export type TaskPriority = 'regular' | 'batch';
+export type WorkPriority = 'regular' | 'batch';
 
 /** The result of starting a task's workflow: it was started or is already running, or there was one that has closed. */
 export type StartResult = { readonly kind: 'running' } | { readonly kind: 'closed'; readonly runId: string };
@@ -66,7 +68,7 @@ export interface WorkflowGateway {
    * @param priority of its work where it waits for a worker.
    * @param earlierRunId a closed run of it, after which another one is started all the same.
    */
-  startTask(task: TaskStart, priority: TaskPriority, earlierRunId?: string): Promise<StartResult>;
+  startTask(task: TaskStart, priority: WorkPriority, earlierRunId?: string): Promise<StartResult>;
   /** Starts the delivery of a task's callback. @returns false if one is already running, which is not changed. */
   startCallback(taskId: TaskId, accountId: string): Promise<boolean>;
   /** Makes the running delivery check once more when it is done; if none is running any more, another is started. */
@@ -77,8 +79,8 @@ export interface WorkflowGateway {
   startPromotion(outputId: string, accountId: string): Promise<void>;
   /** Starts the work on a batch; one that is already running is not an error. */
   startBatch(batchId: string, accountId: string): Promise<void>;
-  /** Starts a text call in the background; one that is already running is not an error. */
-  startBackgroundCall(callId: string, accountId: string): Promise<void>;
+  /** Starts a text call in the background; one that is already running is not an error. @param priority as of a task. */
+  startBackgroundCall(callId: string, accountId: string, priority: WorkPriority): Promise<void>;
   /** Requests the cancellation of a task's workflow. @returns false if there is none (yet). */
   cancelTask(taskId: TaskId): Promise<boolean>;
   /**
@@ -89,12 +91,12 @@ export interface WorkflowGateway {
   /** The state of a task's workflow; `unknown` if Temporal does not answer. */
   describeTask(taskId: TaskId): Promise<WorkflowState>;
   /**
-   * Fails the attempts that a worker has in hand, so that Temporal starts them again elsewhere. Does nothing if Temporal
-   * does not have such an attempt.
+   * Fails attempts of an activity of a task that no worker works on any more: Temporal starts the next ones.
    *
-   * @param identity of the worker, which must have died.
+   * @param isLost whether that is so of an attempt that a worker has in hand, as far as Temporal knows.
+   * @returns how many.
    */
-  failAttempts(taskId: TaskId, activityType: string, identity: string): Promise<void>;
+  failAttempts(taskId: TaskId, activityType: string, isLost: (attempt: StartedAttempt) => boolean): Promise<number>;
   /** The results of one run of a task's workflow; undefined: Temporal no longer retains its history. */
   readRun(taskId: TaskId, runId: string): Promise<RunRecord | undefined>;
   /**
@@ -106,6 +108,14 @@ export interface WorkflowGateway {
   recordHeartbeat(taskToken: Uint8Array, details: object | undefined): Promise<boolean>;
 }
 
+/** An attempt of an activity that Temporal has given to a worker. */
+export interface StartedAttempt {
+  /** Of the worker. */
+  readonly identity: string;
+  /** Milliseconds since 1970, by Temporal's clock. */
+  readonly startedAt: number;
+}
+
 /** @param installationId whose workers have to do the work. */
 export function createWorkflowGateway(client: Client, installationId: string): WorkflowGateway {
   const mediaQueue = taskQueueOf('media', installationId);
@@ -113,14 +123,14 @@ export function createWorkflowGateway(client: Client, installationId: string): W
     client.withDeadline(Date.now() + timeoutMs, call);
 
   /** Of one of the single-purpose workflows: it may run again when it has ended. */
-  const shortOptions = (workflowId: string, accountId: string, summary: string) =>
+  const shortOptions = (workflowId: string, accountId: string, summary: string, priority: WorkPriority = 'regular') =>
     ({
       workflowId,
       taskQueue: mediaQueue,
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       searchAttributes: { AccountId: [accountId] },
       staticSummary: summary,
-      priority: { fairnessKey: accountId },
+      priority: priorityIn(accountId, priority),
     }) as const;
 
   const callbackOptions = (taskId: TaskId, accountId: string) =>
@@ -159,8 +169,7 @@ export function createWorkflowGateway(client: Client, installationId: string): W
               ...(route === null ? {} : { Route: [route] }),
             },
             staticSummary: `${task.model} for ${task.accountId}`,
-            // One account's backlog does not delay another's (matching.enableFairness).
-            priority: { fairnessKey: task.accountId, ...(priority === 'batch' ? { priorityKey: BATCH_PRIORITY } : {}) },
+            priority: priorityIn(task.accountId, priority),
           }),
         );
         return { kind: 'running' };
@@ -215,11 +224,11 @@ export function createWorkflowGateway(client: Client, installationId: string): W
           }),
         ),
       ),
-    startBackgroundCall: (callId, accountId) =>
+    startBackgroundCall: (callId, accountId, priority) =>
       ignoringDuplicates(() =>
         bounded(START_TIMEOUT_MS, () =>
           client.workflow.start<typeof runBackgroundCall>('runBackgroundCall', {
-            ...shortOptions(callId, accountId, `text call of ${accountId}`),
+            ...shortOptions(callId, accountId, `text call of ${accountId}`, priority),
             args: [{ callId }],
           }),
         ),
@@ -250,18 +259,24 @@ export function createWorkflowGateway(client: Client, installationId: string): W
         return error instanceof WorkflowNotFoundError ? 'missing' : 'unknown';
       }
     },
-    async failAttempts(taskId, activityType, identity) {
+    async failAttempts(taskId, activityType, isLost) {
+      let failed = 0;
       try {
         const { raw, runId } = await bounded(DESCRIBE_TIMEOUT_MS, () => client.workflow.getHandle(taskId).describe());
-        for (const { activityId, activityType: type, lastWorkerIdentity, state } of raw.pendingActivities ?? []) {
-          if (type?.name !== activityType || lastWorkerIdentity !== identity || Number(state) !== STARTED) continue;
+        for (const pending of raw.pendingActivities ?? []) {
+          const { activityId, activityType: type, lastWorkerIdentity, lastStartedTime, state } = pending;
+          if (type?.name !== activityType || Number(state) !== STARTED) continue;
+          const startedAt = Number(lastStartedTime?.seconds ?? 0) * 1_000 + (lastStartedTime?.nanos ?? 0) / 1e6;
+          if (!isLost({ identity: lastWorkerIdentity ?? '', startedAt })) continue;
           const activity = { workflowId: taskId, runId, activityId: activityId ?? '' };
-          const died = ApplicationFailure.retryable('the worker of this attempt has died', 'WorkerDied');
-          await bounded(DESCRIBE_TIMEOUT_MS, () => client.activity.fail(activity, died));
+          const lost = ApplicationFailure.retryable('no worker works on this attempt any more', 'WorkerDied');
+          await bounded(DESCRIBE_TIMEOUT_MS, () => client.activity.fail(activity, lost));
+          failed += 1;
         }
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError || error instanceof ActivityNotFoundError)) throw error;
       }
+      return failed;
     },
     async readRun(taskId, runId) {
       try {
@@ -290,6 +305,11 @@ const HEARTBEAT_REQUESTS = [ActivityCancelledError, ActivityPausedError, Activit
 /** The state of an activity that a worker has in hand: `PENDING_ACTIVITY_STATE_STARTED` of Temporal's API. */
 const STARTED = 2;
 const ENDS_BY_ITSELF: readonly string[] = ['COMPLETED', 'FAILED', 'CANCELLED'];
+
+/** One account's backlog does not delay another's (matching.enableFairness). */
+function priorityIn(accountId: string, priority: WorkPriority): Priority {
+  return { fairnessKey: accountId, ...(priority === 'batch' ? { priorityKey: BATCH_PRIORITY } : {}) };
+}
 
 function isOpen(status: string): boolean {
   return status === 'RUNNING' || status === 'PAUSED' || status === 'CONTINUED_AS_NEW';

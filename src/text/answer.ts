@@ -11,6 +11,8 @@ import type { Caller } from '../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { isStorable } from '../tasks/record/storable-text.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
 import type { AnswerEncoder, TextProblem } from './encoder.ts';
@@ -27,7 +29,7 @@ import type { DeltaRecorder } from './responses/delta-cuts.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
 import type { OpenedAnswer, TextCall, TextSource, TextSurface } from './source.ts';
 import { Tally } from './tally.ts';
-import type { BilledUsage } from './tally.ts';
+import type { BilledUsage, UsageBounds } from './tally.ts';
 import { InvalidTextRequest, TextFailure } from './text-failure.ts';
 import type { TextThreads } from './threads/text-threads.ts';
 import { openImageTurns } from './tools/image-turns.ts';
@@ -72,6 +74,8 @@ export interface DecodedTextCall {
   /** Where its money is taken; absent: from the ledger. */
   readonly money?: Pick<TextLedger, 'hold' | 'settle'>;
   readonly encoder: (createdAt: number) => AnswerEncoder;
+  /** As of `TextCall`. */
+  readonly beforeSend?: TextCall['beforeSend'];
   /** Receives the whole answer once it exists, before the call is settled; must not throw. */
   readonly onAnswered?: (answer: Readonly<Record<string, unknown>>) => Promise<void>;
   /** An error as the endpoint reports it in the middle of a stream. */
@@ -92,6 +96,7 @@ export type TextAnswer = {
 interface Terms {
   readonly hold: NewTextCall;
   readonly input: InputBound;
+  readonly most: UsageBounds;
 }
 
 export interface TextAnswers {
@@ -177,8 +182,13 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       inputTokens,
       isStored: decoded.isStored,
       spendCapIds: caller.spendCapIds,
+      endUser: endUserOf(body),
     };
-    return { hold, input };
+    const most = {
+      inputTokens: await boundInputOfTurns(decoded, input.withoutReports, maxOutputTokens),
+      outputTokens: maxOutputTokens * request.choices,
+    };
+    return { hold, input, most };
   };
 
   const open = (
@@ -209,12 +219,12 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       const { money = ledger } = decoded;
       const inputTokens = await validate(caller, decoded);
       await takeTokens(caller, inputTokens);
-      const { hold, input } = await termsOf(caller, decoded, inputTokens);
+      const { hold, input, most } = await termsOf(caller, decoded, inputTokens);
       const { heldMicroUsd } = hold;
       await money.hold(hold);
-      const tally = new Tally(inputTokens);
+      const tally = new Tally(inputTokens, most);
       const createdAt = decoded.createdAt ?? Math.floor(now() / 1000);
-      const { id, surface, model, request, body, nextTurn, isStreamed, echo, deltas } = decoded;
+      const { id, surface, model, request, body, nextTurn, beforeSend, isStreamed, echo, deltas } = decoded;
       const call: TextCall = {
         id,
         accountId: caller.accountId,
@@ -223,6 +233,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         request,
         body,
         nextTurn,
+        beforeSend,
         isStreamed,
         tally,
         createdAt,
@@ -230,11 +241,19 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         ...(deltas === undefined ? {} : { deltas }),
       };
 
-      const settle = (end: TextCallEnd, usage: BilledUsage | undefined): void => {
+      const settle = (end: TextCallEnd, usage: BilledUsage | undefined, error?: unknown): void => {
         metrics.ended(model.name, end, usage);
         const due = usage === undefined ? 0n : actualCost(model.pricing, usage, decoded.priceFactor);
         const isReported = usage?.isEstimated === false;
         const upstream = tally.answeredBy;
+        const { wrongReport } = tally;
+        if (wrongReport !== undefined && upstream !== undefined) {
+          metrics.usageRejected(upstream);
+          logger.error(
+            { call: id, model: model.name, upstream, ...wrongReport, most },
+            'impossible usage was reported',
+          );
+        }
         // The input of several turns is no bound for that of the first.
         if (isReported && upstream !== undefined && !tally.hasEarlierTurns) {
           input.reported(plausibleUsage(usage).inputTokens, upstream);
@@ -245,7 +264,10 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
           // The ledger captures the hold at most, and records what a report has beyond it as the operator's cost.
           capturedMicroUsd: isReported || due < heldMicroUsd ? due : heldMicroUsd,
           usage: usage ?? { ...emptyUsage(0), isEstimated: false },
-          upstream,
+          upstream: upstream ?? tally.failedAt,
+          outcome: end,
+          errorReason: end === 'failed' ? reasonOf(error) : undefined,
+          lostRequests: tally.lostRequests(usage !== undefined),
         });
         if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), tokensAfter(usage, inputTokens, tally));
       };
@@ -266,12 +288,14 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         begun();
         const closed = metrics.streaming();
         const progress: StreamProgress = { state: 'open', whole: undefined };
+        let failure: unknown;
         let isClosed = false;
         return {
           kind: 'stream',
           frames: streamOf(opened, decoded, call, progress, (error) => {
             if (isGone(signal)) return accessEnded(signal);
             progress.state = 'failed';
+            failure = error;
             logger.warn({ err: error, call: id, model: model.name }, 'answer interrupted');
             return error;
           }),
@@ -281,16 +305,28 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
             closed();
             if (progress.state === 'open') controller.abort();
             if (progress.whole !== undefined) await decoded.onAnswered?.(progress.whole);
-            settle(ENDS[progress.state], progress.state === 'failed' ? undefined : tally.usage());
+            settle(ENDS[progress.state], progress.state === 'failed' ? undefined : tally.usage(), failure);
           },
         };
       } catch (error) {
         const hasGone = isGone(signal);
-        settle(hasGone ? 'gone' : 'failed', wasConnected && hasGone ? tally.usage() : undefined);
+        settle(hasGone ? 'gone' : 'failed', wasConnected && hasGone ? tally.usage() : undefined, error);
         throw error;
       }
     },
   };
+}
+
+/** The end user that a request names, at both endpoints (contract §9.2). One that PostgreSQL cannot store is not kept. */
+function endUserOf(body: Readonly<Record<string, unknown>>): string | undefined {
+  const named = body['safety_identifier'] ?? body['user'];
+  return typeof named === 'string' && named !== '' && isStorable(named) ? named : undefined;
+}
+
+/** Why a call failed, in a word that can be filtered by. */
+function reasonOf(error: unknown): string {
+  if (error instanceof TextFailure) return error.reason;
+  return error instanceof DarkroomError ? error.kind : 'internal';
 }
 
 /** Whether the client ended the call: a stop for another reason has an error of its own. */

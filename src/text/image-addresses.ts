@@ -4,6 +4,7 @@
  * A name is resolved too, if possible; the upstream resolves it again, so an owner who changes its DNS answer in
  * between, or gives us another one, is stopped only by the upstream's own network.
  */
+import { timeOutMs } from '../config/time-outs.ts';
 import type { Egress } from '../egress/guarded-client.ts';
 import { checkUrl } from '../egress/policy.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
@@ -14,6 +15,19 @@ export interface ImageAddress {
   /** `messages.0.content.1.image_url.url` */
   readonly field: string;
   readonly url: string;
+}
+
+/** No URL of a client has it. */
+const FILE_SCHEME = 'file:';
+
+/** What stands for a file of the account where an image has a URL. */
+export function addressOfFile(fileId: string): string {
+  return `${FILE_SCHEME}${fileId}`;
+}
+
+/** @returns undefined: it is a URL. */
+export function fileIdOf(address: string): string | undefined {
+  return address.startsWith(FILE_SCHEME) ? address.slice(FILE_SCHEME.length) : undefined;
 }
 
 export interface ImageAddressChecks {
@@ -28,7 +42,7 @@ export const MAX_IMAGE_HOSTS = 16;
  * How long a request waits for the resolution of its image hosts, in milliseconds: longer than one lookup takes,
  * including its wait for a slot.
  */
-const RESOLVE_MS = 8_000;
+const RESOLVE_MS = timeOutMs(8_000);
 
 /** Images of a chat request. */
 export function imagesOfMessages(messages: readonly Message[]): readonly ImageAddress[] {
@@ -49,7 +63,7 @@ export async function checkImageAddresses(
 ): Promise<void> {
   const byOrigin = new Map<string, ImageAddress>();
   for (const image of images) {
-    if (/^data:/i.test(image.url)) continue;
+    if (/^data:/i.test(image.url) || fileIdOf(image.url) !== undefined) continue;
     const checked = checkUrl(image.url, egressPolicy);
     if (!checked.ok) throw invalidImage(image.field, checked.problem);
     const { origin } = checked.url;

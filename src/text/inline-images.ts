@@ -3,6 +3,8 @@
  * name (`TEXT_IMAGES=inline`). They are fetched like any URL of a client, under the egress policy, and so no upstream
  * resolves a name that its owner may point elsewhere in between.
  */
+import { setMaxListeners } from 'node:events';
+import { timeOutMs } from '../config/time-outs.ts';
 import { CollectedBytes } from '../domain/collected-bytes.ts';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';
@@ -11,6 +13,7 @@ import type { TenantShares } from '../limits/tenant-shares.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import { fileIdOf } from './image-addresses.ts';
 import type { ImageAddress } from './image-addresses.ts';
 import type { Message } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
@@ -18,11 +21,11 @@ import { InvalidTextRequest } from './text-failure.ts';
 /** The maximum number and total size of the images that are inlined for one request. */
 export const MAX_INLINED = { images: 50, bytes: 20_000_000 } as const;
 /** The time limit for one image in milliseconds, including the resolution of its host name. */
-const FETCH_MS = 15_000;
-const WAIT_MS = 10_000;
-/** The types that upstreams read; and how many bytes identify a type. */
-const TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
-const BEGINNING_BYTES = 1024 * 1024;
+const FETCH_MS = timeOutMs(15_000);
+/** How long an image waits for its turn. */
+export const IMAGE_WAIT_MS = timeOutMs(10_000);
+/** The types that upstreams read. */
+export const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
 /** Each URL with its image: `data:image/png;base64,…`. */
 export type InlinedImages = ReadonlyMap<string, string>;
@@ -65,13 +68,15 @@ export async function inlineImages(
 ): Promise<InlinedImages> {
   const byUrl = new Map<string, ImageAddress>();
   for (const image of images) {
-    if (/^data:/i.test(image.url) || byUrl.has(image.url)) continue;
+    if (/^data:/i.test(image.url) || fileIdOf(image.url) !== undefined || byUrl.has(image.url)) continue;
     byUrl.set(image.url, image);
     if (byUrl.size > MAX_INLINED.images) throw invalidImage(image.field, `at most ${MAX_INLINED.images} images by URL`);
   }
   // The first failure ends the others.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
+  // Each fetch adds listeners.
+  setMaxListeners(0, signal);
   let total = 0;
   const count = (bytes: number): boolean => {
     total += bytes;
@@ -118,12 +123,13 @@ async function fetchOne(
       }
       return received.take();
     },
-    { signal, waitMs: WAIT_MS },
+    { signal, waitMs: IMAGE_WAIT_MS },
   );
   return `data:${await typeOf(field, bytes, inspector, accountId)};base64,${bytes.toString('base64')}`;
 }
 
-function asBase64(bytes: number): number {
+/** How many bytes have so many as base64. */
+export function asBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
@@ -142,8 +148,8 @@ async function typeOf(
   accountId: string,
 ): Promise<string> {
   try {
-    const { mimeType } = await inspector.inspectBytes(accountId, bytes.subarray(0, BEGINNING_BYTES));
-    if (TYPES.has(mimeType)) return mimeType;
+    const { mimeType } = await inspector.inspectBytes(accountId, bytes);
+    if (IMAGE_TYPES.has(mimeType)) return mimeType;
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError)) throw error;
   }

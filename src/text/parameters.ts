@@ -1,4 +1,5 @@
 /** Parameters that both endpoints have, in different positions: their valid values, and their meaning. */
+import { formatDataUrl, isDataUrl, isPhonePhotographUrl, parseDataUrl } from '../domain/data-url.ts';
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { InvalidTextRequest } from './text-failure.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, ToolChoice } from './request.ts';
@@ -111,9 +112,25 @@ export function schemaFormat(value: unknown, where: string): OutputFormat {
   };
 }
 
-/** A URL that an upstream may fetch, or the image itself. Nothing is fetched here. */
-export function isImageUrl(url: string): boolean {
-  if (/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=_-]+$/i.test(url)) return true;
+/** Whether a text has the form of a file's id. */
+export function isFileReference(id: string): boolean {
+  return /^[\w-]{1,64}$/.test(id);
+}
+
+/**
+ * A URL that an upstream may fetch, or the image itself, in the one spelling of data URLs that upstreams know. Nothing is
+ * fetched here.
+ *
+ * @returns undefined: it is neither.
+ */
+export function readImageUrl(url: string): string | undefined {
+  // Models do not read the photographs of phones; as an upload they become JPEG.
+  if (isPhonePhotographUrl(url)) return undefined;
+  if (/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=_-]+$/.test(url)) return url;
+  if (isDataUrl(url)) {
+    const image = parseDataUrl(url);
+    return image?.mimeType.startsWith('image/') && image.bytes.length > 0 ? formatDataUrl(image) : undefined;
+  }
   // Whether plain HTTP may be used is decided by the egress policy.
-  return /^https?:\/\//i.test(url) && URL.canParse(url);
+  return /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
 }

@@ -27,6 +27,11 @@ export interface TextCall {
   /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
   readonly nextTurn?: (() => Promise<void>) | undefined;
   readonly isStreamed: boolean;
+  /**
+   * To be awaited before a request is sent to an upstream that may bill it. Throws if it is not to be sent; absent: it
+   * is.
+   */
+  readonly beforeSend?: (() => Promise<void>) | undefined;
   /** The answer is read here, because it may call a built-in tool: its source has to open it as events. */
   readonly isReadHere?: boolean;
   /** Updated while the answer passes. */

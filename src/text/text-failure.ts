@@ -2,6 +2,7 @@
  * What can go wrong with a call of a text model beyond the request itself. Before the first byte it becomes a status,
  * after it an event that ends the stream (contract §9: "a stream never just stops").
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**
@@ -53,6 +54,11 @@ export class TextFailure extends DarkroomError {
 
   override get publicMessage(): string {
     return PUBLIC_MESSAGES[this.reason];
+  }
+
+  /** The others may have cost something: they are not repeated. */
+  override get waitsFor(): WaitReason | undefined {
+    return this.reason === 'upstream_rate_limited' ? 'model' : undefined;
   }
 }
 

@@ -15,13 +15,9 @@ const BEGINNINGS: Readonly<Record<TranscriptFormat, RegExp>> = {
   vtt: /^WEBVTT(\s|$)/,
 };
 
-/**
- * Whether bytes are UTF-8 text that begins as the format does.
- *
- * @param isWhole false: they are the beginning of a file, and may end within a character.
- */
-export function isTranscript(bytes: Uint8Array, format: TranscriptFormat, isWhole: boolean): boolean {
-  if (bytes.length > MAX_TRANSCRIPT_BYTES || bytes.includes(0) || (isWhole && !isUtf8(bytes))) return false;
+/** Whether the bytes of a file are UTF-8 text that begins as the format does. */
+export function isTranscript(bytes: Uint8Array, format: TranscriptFormat): boolean {
+  if (bytes.length > MAX_TRANSCRIPT_BYTES || bytes.includes(0) || !isUtf8(bytes)) return false;
   try {
     const beginning = bytes.subarray(0, BEGINNING_BYTES);
     return BEGINNINGS[format].test(new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: true }));

@@ -1,4 +1,4 @@
-/** What operators do to an upstream: let no new tasks go there while its jobs continue, and let them again. */
+/** What operators do to an upstream: let no new work go there while its jobs continue, and let it again. */
 import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
@@ -33,12 +33,17 @@ interface NamedUpstream {
 }
 
 /**
- * Drains an upstream, or ends that together with its pause. What workers know of it is at most a second old.
+ * Drains an upstream, or ends that together with its pause. What processes know of it is at most two seconds old.
  *
- * @throws {UpstreamNotFoundError}
+ * @param isNamed whether the models of this process name it. @throws {UpstreamNotFoundError}
  */
-export async function setDrained(database: Queryable, upstream: string, isDrained: boolean): Promise<void> {
-  if (!(await isKnown(database, upstream))) throw new UpstreamNotFoundError(upstream);
+export async function setDrained(
+  database: Queryable,
+  upstream: string,
+  isDrained: boolean,
+  isNamed = false,
+): Promise<void> {
+  if (!isNamed && !(await isKnown(database, upstream))) throw new UpstreamNotFoundError(upstream);
   if (isDrained) await drainUpstream(database, upstream);
   else await resumeUpstream(database, upstream);
 }

@@ -11,6 +11,7 @@
 import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
+import { timeOutMs } from '../config/time-outs.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { createConnector } from '../egress/defer-socket-end.ts';
 
@@ -52,7 +53,7 @@ export interface RunningExchange {
 export type StartExchange = (request: OutgoingRequest, receiver: Receiver) => RunningExchange;
 
 /** 10 s to connect: an upstream that takes longer is down, and failing early lets another take the work. */
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = timeOutMs(10_000);
 
 export interface Exchanges {
   readonly start: StartExchange;

@@ -6,6 +6,8 @@
  *
  * No error here fails a task: what could not be recorded is logged, and the upstream will report it again.
  */
+import { createBatches } from '../database/batches.ts';
+import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { UpstreamDatabase } from '../limits/upstream-database.ts';
@@ -24,8 +26,9 @@ import {
   readPositions,
 } from './queue.ts';
 import type { Admission } from './queue.ts';
-import { releaseSlot, sweepSlots, acquireSlot } from './slots.ts';
+import { releaseSlot, sweepSlots, acquireSlot, findSlot } from './slots.ts';
 import {
+  ANSWER_INTERVAL_MS,
   HEALTHY,
   claimUpstreamProbe,
   countUpstreamFailure,
@@ -33,6 +36,7 @@ import {
   pauseUpstream,
   readState,
   readStates,
+  recordCredentialProblem,
 } from './states.ts';
 import type { PauseReason, UpstreamState } from './states.ts';
 
@@ -60,12 +64,17 @@ export type Entry =
    */
   | { readonly kind: 'full'; readonly waitedMs: number };
 
-/** Wakes a task that has waited and now has a slot, in the transaction that gives it the slot. */
-export type Wake = (transaction: Queryable, admission: Admission) => Promise<void>;
+/**
+ * Wakes a task that has waited and now has a slot, in the transaction that gives it the slot.
+ *
+ * @returns what to do once that is committed, if anything; it never throws.
+ */
+export type Wake = (transaction: Queryable, admission: Admission) => Promise<(() => void) | undefined>;
 
 /**
- * What a submit shows about the upstream itself: `answered`, whatever the response was; `failed`, no response or 5xx;
- * or for how many milliseconds it asks us to back off, or its credential cannot be used.
+ * What a request shows about the upstream itself: `answered`, whatever the response was; `failed`, no response or 5xx;
+ * or for how many milliseconds it asks us to back off, or its credential cannot be used. With a reason and a pause of 0
+ * it is not paused: the problem is only recorded.
  */
 export type Health = 'answered' | 'failed' | { readonly pauseMs: number; readonly reason?: PauseReason };
 
@@ -101,6 +110,12 @@ export interface UpstreamGate {
   report(upstream: GatedUpstream, health: Health): Promise<void>;
   /** For how many milliseconds the upstream asks us to back off. Never fails. */
   pausedMs(upstream: GatedUpstream): Promise<number>;
+  /**
+   * The state of an upstream as it was read within the last second.
+   *
+   * @throws {DatabaseUnavailableError} nothing is known: try again.
+   */
+  stateOf(upstream: GatedUpstream): Promise<UpstreamState>;
 }
 
 /** Known state is valid for this long. */
@@ -111,8 +126,20 @@ const SWEEP_INTERVAL_MS = 5_000;
 const BROKEN_WAIT_MS = 5_000;
 /** An operator may resume a drained upstream at any time: it is checked again after this long. */
 const DRAINED_WAIT_MS = 5_000;
+/** The maximum number of changes to one upstream in one transaction, each of which takes some statements. */
+const MAX_TOGETHER = 50;
 /** A cap that no upstream reaches, where jobs are only counted. */
 const UNLIMITED = 1_000_000_000;
+
+/** A change to the slots or the queue of an upstream. */
+interface Change {
+  readonly work: (transaction: Queryable) => Promise<unknown>;
+  /** The task that makes it, and `resolve` reports whether it was admitted. */
+  readonly taskId: TaskId | undefined;
+  readonly isLeaving: boolean;
+  readonly resolve: (admissions: readonly Admission[]) => void;
+  readonly reject: (error: unknown) => void;
+}
 
 interface Known {
   readonly readAt: number;
@@ -123,7 +150,7 @@ export function createUpstreamGate({
   database,
   upstreamDatabase = () => database,
   logger,
-  wake = () => Promise.resolve(),
+  wake = () => Promise.resolve(undefined),
   now = () => performance.now(),
 }: {
   readonly database: Database;
@@ -140,6 +167,8 @@ export function createUpstreamGate({
   const known = new Map<string, Known>();
   const reading = new Map<string, Promise<UpstreamState>>();
   const sweptAt = new Map<string, number>();
+  /** When this process last recorded that an upstream answers. */
+  const answeredAt = new Map<string, number>();
   const balancer = createBalancer({ readStates: (names) => readStates(database, names), now });
 
   /** The state of the upstream, as read within the last second; concurrent calls share one read. */
@@ -162,6 +191,10 @@ export function createUpstreamGate({
     return read;
   };
 
+  /** Whether a problem is recorded that a response ends, as far as is known. */
+  const mayHaveProblem = (state: UpstreamState | undefined): boolean =>
+    state === undefined || state.isBroken || state.failures > 0 || state.credentialProblem !== null;
+
   const quietly = async (upstream: GatedUpstream, work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
@@ -170,18 +203,50 @@ export function createUpstreamGate({
     }
   };
 
-  /** Changes the slots and the queue of an upstream, and then admits the next tasks. @returns the admitted tasks. */
+  /** Makes changes to the slots and the queue of an upstream, and then admits the next tasks. */
+  const changeAll = async (name: string, changes: readonly Change[]): Promise<readonly Admission[]> => {
+    const awake = new Set(changes.map(({ taskId }) => taskId));
+    const isLeaving = changes.some((change) => change.isLeaving);
+    const { admissions, afterwards } = await upstreamDatabase(name, isLeaving).transaction(async (transaction) => {
+      if (!(await lockUpstream(transaction, name))) return { admissions: [], afterwards: [] };
+      for (const { work } of changes) await work(transaction);
+      const admitted = await admitWaiting(transaction, name);
+      const committed: ((() => void) | undefined)[] = [];
+      for (const one of admitted) if (!awake.has(one.taskId)) committed.push(await wake(transaction, one));
+      return { admissions: admitted, afterwards: committed };
+    });
+    for (const begin of afterwards) begin?.();
+    return admissions;
+  };
+
+  /**
+   * Answers every change; never throws. Those that arrive while the row is locked for others share the next
+   * transaction: each alone would wait for its turn longer than it may when many tasks arrive at once.
+   */
+  const changeTogether = async (name: string, changes: readonly Change[]): Promise<void> => {
+    try {
+      const admissions = await changeAll(name, changes);
+      for (const { resolve } of changes) resolve(admissions);
+    } catch (error) {
+      // If one of them is at fault, the others must not fail with it.
+      const isShared = changes.length > 1 && !(error instanceof DatabaseUnavailableError);
+      if (isShared) for (const change of changes) await changeTogether(name, [change]);
+      else for (const { reject } of changes) reject(error);
+    }
+  };
+  const changes = createBatches<Change>({
+    work: changeTogether,
+    fitting: (items) => Math.min(items.length, MAX_TOGETHER),
+  });
+
+  /** @returns the admitted tasks, also those of other changes in the same transaction. */
   const change = (
     name: string,
     work: (transaction: Queryable) => Promise<unknown>,
-    { isAwake, isLeaving }: { readonly isAwake?: TaskId; readonly isLeaving?: boolean } = {},
+    { isAwake: taskId, isLeaving = false }: { readonly isAwake?: TaskId; readonly isLeaving?: boolean } = {},
   ): Promise<readonly Admission[]> =>
-    upstreamDatabase(name, isLeaving).transaction(async (transaction) => {
-      if (!(await lockUpstream(transaction, name))) return [];
-      await work(transaction);
-      const admissions = await admitWaiting(transaction, name);
-      for (const admission of admissions) if (admission.taskId !== isAwake) await wake(transaction, admission);
-      return admissions;
+    new Promise((resolve, reject) => {
+      changes.add(name, { work, taskId, isLeaving, resolve, reject });
     });
 
   const sweep = async (transaction: Queryable, name: string): Promise<void> => {
@@ -198,7 +263,10 @@ export function createUpstreamGate({
   ): Promise<Entry> => {
     if (known === undefined && !isCounted) return { kind: 'open' };
     const cap = known ?? UNLIMITED;
-    if (await acquireSlot(upstreamDatabase(name), name, task, cap)) return { kind: 'open' };
+    const found = await findSlot(database, name, task.taskId, cap);
+    // A task that was admitted comes for its slot past all that wait for the row, which is not needed for that.
+    if (found === 'own') return { kind: 'open' };
+    if (found === 'free' && (await acquireSlot(upstreamDatabase(name), name, task, cap))) return { kind: 'open' };
     let waitedMs = 0;
     if (!joins) return { kind: 'full', waitedMs };
     const join = async (transaction: Queryable): Promise<void> => {
@@ -277,18 +345,30 @@ export function createUpstreamGate({
         known.delete(name);
         return;
       }
-      if (state === undefined || state.isBroken || state.failures > 0) {
+      const problem = health === 'answered' ? undefined : health.reason;
+      const isOld = now() - (answeredAt.get(name) ?? -Infinity) >= ANSWER_INTERVAL_MS;
+      if (problem === undefined && (isOld || mayHaveProblem(state))) {
+        answeredAt.set(name, now());
         await quietly(upstream, () => forgetUpstreamFailures(upstreamDatabase(name), name));
-        known.delete(name);
+        if (mayHaveProblem(state)) known.delete(name);
       }
-      if (health === 'answered' || health.pauseMs <= 0) return;
-      const { pauseMs, reason } = health;
-      if (reason === undefined) logger.info({ upstream: name, pauseMs }, 'upstream paused at its request');
+      if (health === 'answered' || (health.pauseMs <= 0 && problem === undefined)) return;
+      const { pauseMs } = health;
+      if (problem === undefined) logger.info({ upstream: name, pauseMs }, 'upstream paused at its request');
+      else if (pauseMs <= 0 && state?.credentialProblem === problem) return;
       await quietly(upstream, async () => {
-        const hasChanged = await pauseUpstream(upstreamDatabase(name), name, pauseMs, reason);
-        if (reason !== undefined && hasChanged) {
-          logger.error({ upstream: name, pauseMs, reason }, 'upstream paused, because its credential cannot be used');
-        }
+        const hasChanged =
+          problem !== undefined && pauseMs <= 0
+            ? await recordCredentialProblem(upstreamDatabase(name), name, problem)
+            : await pauseUpstream(upstreamDatabase(name), name, pauseMs, problem);
+        if (problem === undefined || !hasChanged) return;
+        const fields = { upstream: name, pauseMs, reason: problem };
+        logger.error(
+          fields,
+          pauseMs > 0
+            ? 'upstream paused, because its credential cannot be used'
+            : 'the credential of an upstream cannot be used',
+        );
       });
       known.delete(name);
     },
@@ -304,6 +384,8 @@ export function createUpstreamGate({
         });
       }
     },
+
+    stateOf: ({ name }) => stateOf(name),
 
     async pausedMs({ name }) {
       try {

@@ -9,7 +9,6 @@
  * files last takes precedence, for as long as it runs.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import { isMediaModel } from '../catalogue/text-definition.ts';
 import { LockTimeoutError } from '../database/database.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -28,14 +27,13 @@ const BELIEVED_SECONDS = 60;
  */
 const ROW_WAIT_MS = 200;
 
-/** An upstream without a cap is written only if it already has a row: no query looks for more. */
+/** Upstreams without a cap are written too, those of text among them: so operators see every upstream that is named. */
 const publish: Statement = {
   name: 'publish_upstream_caps',
   text: `INSERT INTO upstream_states AS s (upstream, cap, cap_since, cap_published_at)
          SELECT t.upstream, t.cap, to_timestamp($3::float8 / 1000), now()
            FROM unnest($1::text[], $2::integer[]) AS t (upstream, cap)
           WHERE (SELECT set_config('lock_timeout', '${ROW_WAIT_MS}', true)) IS NOT NULL
-            AND (t.cap IS NOT NULL OR EXISTS (SELECT 1 FROM upstream_states k WHERE k.upstream = t.upstream))
           ORDER BY t.upstream
          ON CONFLICT (upstream) DO UPDATE
             SET cap = excluded.cap, cap_since = excluded.cap_since, cap_published_at = excluded.cap_published_at
@@ -95,7 +93,7 @@ export async function startPublishingCaps(dependencies: {
 
   const publishOnce = async (): Promise<void> => {
     const { since } = catalogue.state();
-    const caps = capsOf(catalogue.models.filter(isMediaModel));
+    const caps = capsOf(catalogue.models);
     if (since !== lookedAt) warnOfDifferences(caps, logger);
     lookedAt = since;
     try {

@@ -5,6 +5,7 @@
  * The order in which tasks wait when all are taken is in queue.ts.
  */
 import type { Queryable, Statement } from '../database/database.ts';
+import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Admission } from './queue.ts';
 
 /**
@@ -12,6 +13,30 @@ import type { Admission } from './queue.ts';
  * that is taken after that was forgotten.
  */
 const FORGOTTEN_SECONDS = 60;
+
+const find: Statement = {
+  name: 'find_upstream_slot',
+  text: `SELECT CASE WHEN EXISTS (SELECT 1 FROM upstream_slots WHERE upstream = $1 AND task_id = $2) THEN 'own'
+                     WHEN EXISTS (SELECT 1 FROM upstream_waits w WHERE w.upstream = $1)
+                       OR EXISTS (SELECT 1 FROM upstream_states s WHERE s.upstream = $1
+                                     AND s.slots_taken >= CASE WHEN s.cap_since IS NULL THEN $3::integer ELSE s.cap END)
+                     THEN 'none' ELSE 'free' END AS found`,
+};
+
+/**
+ * Whether a task has a slot, or could take one: what is true at this moment, without a lock.
+ *
+ * @param cap as for `acquireSlot`.
+ */
+export async function findSlot(
+  database: Queryable,
+  upstream: string,
+  taskId: TaskId,
+  cap: number,
+): Promise<'own' | 'free' | 'none'> {
+  const [row] = await database.query<{ found: 'own' | 'free' | 'none' }>(find, [upstream, taskId, cap]);
+  return row?.found ?? 'free';
+}
 
 const take: Statement = {
   name: 'take_upstream_slot',

@@ -31,8 +31,10 @@ export interface UpstreamState {
   readonly jobs: number;
   /** Why it is paused, if the credential is the reason. */
   readonly pauseReason: PauseReason | null;
-  /** Whether an operator lets no new tasks go there. */
+  /** Whether an operator lets no new work go there. */
   readonly isDrained: boolean;
+  /** What is wrong with its credential, according to its last answer. */
+  readonly credentialProblem: PauseReason | null;
 }
 
 /** What is wrong with the credential of an upstream: it is not accepted, or has no credit left. */
@@ -49,7 +51,17 @@ export const HEALTHY: UpstreamState = {
   jobs: 0,
   pauseReason: null,
   isDrained: false,
+  credentialProblem: null,
 };
+
+/**
+ * An open breaker that nothing has tried for this long says nothing about the upstream any more, and neither does an
+ * answer of that age.
+ */
+export const KNOWN_SECONDS = { failure: 900, answer: 3_600 } as const;
+
+/** How often a process records that an upstream answers. */
+export const ANSWER_INTERVAL_MS = 60_000;
 
 const select: Statement = {
   name: 'select_upstream_states',
@@ -58,7 +70,7 @@ const select: Statement = {
                 open_until IS NOT NULL AS "isBroken", failures,
                 cap_since IS NOT NULL AS "isCapPublished", cap, slots_taken AS jobs,
                 CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason",
-                drained_at IS NOT NULL AS "isDrained"
+                drained_at IS NOT NULL AS "isDrained", credential_problem AS "credentialProblem"
            FROM upstream_states WHERE upstream = ANY($1)`,
 };
 
@@ -78,10 +90,11 @@ export async function readState(database: Queryable, upstream: string): Promise<
 
 const pause: Statement = {
   name: 'pause_upstream',
-  text: `INSERT INTO upstream_states AS s (upstream, paused_until, pause_reason)
-         VALUES ($1, now() + make_interval(secs => $2), $3)
+  text: `INSERT INTO upstream_states AS s (upstream, paused_until, pause_reason, credential_problem)
+         VALUES ($1, now() + make_interval(secs => $2), $3, $3)
          ON CONFLICT (upstream) DO UPDATE
-            SET paused_until = excluded.paused_until, pause_reason = excluded.pause_reason
+            SET paused_until = excluded.paused_until, pause_reason = excluded.pause_reason,
+                credential_problem = excluded.credential_problem
           WHERE (s.paused_until >= excluded.paused_until) IS NOT TRUE
             AND (s.paused_until > now() AND s.pause_reason = excluded.pause_reason) IS NOT TRUE
      RETURNING upstream`,
@@ -101,6 +114,23 @@ export async function pauseUpstream(
   return (await database.query(pause, [upstream, pauseMs / 1000, reason ?? null])).length > 0;
 }
 
+const recordProblem: Statement = {
+  name: 'record_credential_problem',
+  text: `INSERT INTO upstream_states AS s (upstream, credential_problem) VALUES ($1, $2)
+         ON CONFLICT (upstream) DO UPDATE SET credential_problem = excluded.credential_problem
+          WHERE s.credential_problem IS DISTINCT FROM excluded.credential_problem
+     RETURNING upstream`,
+};
+
+/** Records what is wrong with the credential of an upstream that is not paused for it. @returns whether that is new. */
+export async function recordCredentialProblem(
+  database: Queryable,
+  upstream: string,
+  problem: PauseReason,
+): Promise<boolean> {
+  return (await database.query(recordProblem, [upstream, problem])).length > 0;
+}
+
 const drain: Statement = {
   name: 'drain_upstream',
   text: `INSERT INTO upstream_states AS s (upstream, drained_at) VALUES ($1, now())
@@ -114,7 +144,9 @@ export async function drainUpstream(database: Queryable, upstream: string): Prom
 
 const resume: Statement = {
   name: 'resume_upstream',
-  text: `UPDATE upstream_states SET drained_at = NULL, paused_until = NULL, pause_reason = NULL WHERE upstream = $1`,
+  text: `UPDATE upstream_states
+            SET drained_at = NULL, paused_until = NULL, pause_reason = NULL, credential_problem = NULL
+          WHERE upstream = $1`,
 };
 
 /** Ends what an operator can end: that an upstream is drained, and its pause. */
@@ -149,11 +181,14 @@ export async function countUpstreamFailure(database: Queryable, upstream: string
 
 const close: Statement = {
   name: 'close_upstream_breaker',
-  text: `UPDATE upstream_states SET failures = 0, failing_since = NULL, open_until = NULL
-          WHERE upstream = $1 AND (failures > 0 OR open_until IS NOT NULL)`,
+  text: `INSERT INTO upstream_states AS s (upstream, answered_at) VALUES ($1, now())
+         ON CONFLICT (upstream) DO UPDATE
+            SET failures = 0, failing_since = NULL, open_until = NULL, credential_problem = NULL, answered_at = now()
+          WHERE s.failures > 0 OR s.open_until IS NOT NULL OR s.credential_problem IS NOT NULL
+             OR (s.answered_at > now() - interval '${ANSWER_INTERVAL_MS / 2} milliseconds') IS NOT TRUE`,
 };
 
-/** The upstream has answered: its failures are reset. */
+/** The upstream has answered, and accepted its credential: its failures are reset. */
 export async function forgetUpstreamFailures(database: Queryable, upstream: string): Promise<void> {
   await database.query(close, [upstream]);
 }
@@ -171,7 +206,9 @@ export async function claimUpstreamProbe(database: Queryable, upstream: string):
 
 const list: Statement = {
   name: 'list_upstream_states',
-  text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused", open_until IS NOT NULL AS "isFailing",
+  text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused",
+                coalesce(open_until > now() - interval '${KNOWN_SECONDS.failure} seconds', false) AS "isFailing",
+                credential_problem AS "credentialProblem",
                 CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason",
                 drained_at IS NOT NULL AS "isDrained", slots_taken AS "slotsTaken",
                 (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting

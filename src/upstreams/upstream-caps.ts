@@ -1,9 +1,11 @@
 /**
- * The name of an upstream, and how many jobs it may run at once, as the model files specify: the same for the worker
+ * The names of upstreams, and how many jobs they may run at once, as the model files specify: the same for the process
  * that goes there and for the operator.
  */
 import type { ModelDefinition } from '../catalogue/definition.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { isTextModel } from '../catalogue/text-definition.ts';
+import type { CatalogueModel, TextUpstream } from '../catalogue/text-definition.ts';
+import { EMBEDDED_PROTOCOL, EMBEDDED_TEXT_UPSTREAM } from '../domain/embedded-protocol.ts';
 
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 
@@ -17,6 +19,25 @@ export function upstreamName({ id, protocol, baseUrl }: Pick<Upstream, 'id' | 'p
   return id ?? `${protocol}${host}`;
 }
 
+/**
+ * The name of an upstream of a text model. It differs from the names for media models, though both may be at one
+ * host: a pause requested for text has its own limits there, and for each model.
+ */
+export function textUpstreamName(upstream: TextUpstream): string {
+  const known = TEXT_NAMES.get(upstream);
+  if (known !== undefined) return known;
+  const { id, baseUrl, protocol, model } = upstream;
+  if (protocol === EMBEDDED_PROTOCOL) return EMBEDDED_TEXT_UPSTREAM;
+  // Enough to identify it, without path or user info.
+  const host = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).host : protocol;
+  const name = `text:${id ?? `${host}/${model}`}`;
+  TEXT_NAMES.set(upstream, name);
+  return name;
+}
+
+/** Several for each call: built once for each upstream that is loaded. */
+const TEXT_NAMES = new WeakMap<TextUpstream, string>();
+
 /** The default concurrency limit, by protocol. Cog: "By default, the server runs one prediction at a time." */
 const USUAL_CONCURRENCY: ReadonlyMap<string, number> = new Map([['cog', 1]]);
 
@@ -29,20 +50,25 @@ export function concurrencyOf({
 }
 
 /**
- * The caps of all upstreams of tasks that these models name, by the names of the upstreams, the smallest first. An
- * upstream that no model caps has an empty list. Models may cap the same one differently: the smallest applies to all
- * (published-caps.ts).
+ * The caps of all upstreams that these models name, by the names of the upstreams, the smallest first. An upstream that
+ * no model caps, as none of text is, has an empty list. Models may cap the same one differently: the smallest applies
+ * to all (published-caps.ts).
  */
-export function capsOf(models: readonly ModelDefinition[]): ReadonlyMap<string, readonly number[]> {
+export function capsOf(models: readonly CatalogueModel[]): ReadonlyMap<string, readonly number[]> {
   const caps = new Map<string, Set<number>>();
-  const upstreams = models.flatMap(({ routes }) => Object.values(routes).flatMap((route) => route.upstreams));
-  for (const upstream of upstreams) {
-    if (upstream.protocol === EMBEDDED_PROTOCOL) continue;
-    const name = upstreamName(upstream);
+  const add = (name: string, cap: number | undefined): void => {
     const known = caps.get(name) ?? new Set();
-    const cap = concurrencyOf(upstream);
     if (cap !== undefined) known.add(cap);
     caps.set(name, known);
+  };
+  for (const model of models) {
+    const upstreams = isTextModel(model) ? [] : Object.values(model.routes).flatMap((route) => route.upstreams);
+    for (const upstream of upstreams) {
+      if (upstream.protocol !== EMBEDDED_PROTOCOL) add(upstreamName(upstream), concurrencyOf(upstream));
+    }
+    for (const upstream of isTextModel(model) ? model.upstreams : []) {
+      if (upstream.protocol !== EMBEDDED_PROTOCOL) add(textUpstreamName(upstream), undefined);
+    }
   }
   return new Map([...caps].map(([name, known]) => [name, [...known].toSorted((a, b) => a - b)]));
 }

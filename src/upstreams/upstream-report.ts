@@ -4,25 +4,32 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
+import { KNOWN_SECONDS } from './states.ts';
 import type { PauseReason } from './states.ts';
 
 export { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 
-/** An upstream that was ever paused, failing, drained or counted. Times are null if they do not apply. */
+/** An upstream that a model names, or that was used. Times are null if they do not apply. */
 export interface UpstreamReport {
   /** Its id, else its protocol and host. */
   readonly upstream: string;
   /** The end of the pause that it requested; never in the past. */
   readonly pausedUntil: Date | null;
-  /** Why it is paused, if its credential is the reason. */
+  /** What is wrong with its credential. */
   readonly pauseReason: PauseReason | null;
-  /** Since when an operator lets no new tasks go there. */
+  /** Since when an operator lets no new work go there. */
   readonly drainedAt: Date | null;
   /** Until then no task goes there, or one task tries; in the past: the next task that comes is the one that tries. */
   readonly openUntil: Date | null;
   /** Failures in a row. */
   readonly failures: number;
   readonly failingSince: Date | null;
+  /** When it last answered, to the minute. */
+  readonly answeredAt: Date | null;
+  /** Whether it is known to fail: its breaker is open, and it was tried a short time ago. */
+  readonly isFailing: boolean;
+  /** Whether it is known to answer. */
+  readonly isAnswering: boolean;
   /** The number of jobs running there, if they are limited or counted. */
   readonly slotsTaken: number;
   /** The number of tasks in its queue. */
@@ -39,6 +46,9 @@ export function idleUpstream(upstream: string): UpstreamReport {
     openUntil: null,
     failures: 0,
     failingSince: null,
+    answeredAt: null,
+    isFailing: false,
+    isAnswering: false,
     slotsTaken: 0,
     waiting: 0,
   };
@@ -47,8 +57,11 @@ export function idleUpstream(upstream: string): UpstreamReport {
 const selectReports: Statement = {
   name: 'select_upstream_reports',
   text: `SELECT upstream, CASE WHEN paused_until > now() THEN paused_until END AS "pausedUntil",
-                CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason", drained_at AS "drainedAt",
-                open_until AS "openUntil", failures, failing_since AS "failingSince", slots_taken AS "slotsTaken",
+                credential_problem AS "pauseReason", drained_at AS "drainedAt", open_until AS "openUntil", failures,
+                failing_since AS "failingSince", slots_taken AS "slotsTaken", answered_at AS "answeredAt",
+                coalesce(open_until > now() - interval '${KNOWN_SECONDS.failure} seconds', false) AS "isFailing",
+                coalesce(answered_at > now() - interval '${KNOWN_SECONDS.answer} seconds', false)
+                  AND open_until IS NULL AS "isAnswering",
                 (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting
            FROM upstream_states s ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,
 };

@@ -31,7 +31,7 @@ describe('a body thread', () => {
   after(() => threads.close());
 
   const parse = async (bytes: Uint8Array<ArrayBuffer>) =>
-    threads.run('acc_1', { kind: 'parse', bytes, needsFacts: true }, { transferred: [bytes.buffer] });
+    threads.run('acc_1', { kind: 'parse', bytes, factsOf: 'value' }, { transferred: [bytes.buffer] });
 
   it('returns what the event loop would: the value, its own members and its fingerprint', async () => {
     await fc.assert(

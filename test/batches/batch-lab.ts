@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import type { WireBatch } from '@darkroom/api/openai/batches';
 import { readBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
-import { createPaces } from '../../src/batches/pace.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
 import { feedLines } from '../../src/batches/feed.ts';
 import { createLineSource } from '../../src/batches/line-source.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { createLineEndpoints } from '../../src/http/media-calls/line-endpoints.ts';
+import { createBatchContext } from '../../src/processes/batch-worker.ts';
 import { fileForm } from '../http/route-requests.ts';
 import { raw } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
@@ -50,13 +49,7 @@ const NEVER = new AbortController().signal;
 export async function openBatchLab(options: ServeOptions = {}): Promise<BatchLab> {
   const served = await serveApp(options);
   const { http, room } = served;
-  const context: BatchContext = {
-    ...http,
-    installationId: room.installationId,
-    paces: createPaces(),
-    endpoints: createLineEndpoints(http),
-    nextTurn: () => http.turns.next(),
-  };
+  const context = createBatchContext(http, room.installationId);
   const bearer = ({ client }: ServedAccount) => ({ Authorization: `Bearer ${client.key}` });
   const lab: BatchLab = {
     served,
@@ -125,9 +118,9 @@ function openSignal(): { readonly given: Promise<void>; give(): void } {
 
 /** Feeds lines of a batch, as a step does. @param open how many lines have not ended. */
 export async function feed(context: BatchContext, batch: Batch, open = 0): Promise<boolean> {
-  const source = createLineSource(context.store, batch);
+  const source = createLineSource(context, batch, NEVER);
   try {
-    return await feedLines(context, batch, { open, source });
+    return (await feedLines(context, batch, { open, source, signal: NEVER })).lines > 0;
   } finally {
     await source.close();
   }

@@ -95,7 +95,7 @@ describe('a batch that has ended', () => {
       await lab.begin(account, TASKS, [taskLine('a')]),
     ];
     await cancelBatch(lab.context.database, ended.id, ended.accountId);
-    assert.equal(await advanceBatch(lab.context, ended.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, ended.id, NEVER)).kind, 'ended');
     const endedAt = ((await lab.read(ended)).endedAt ?? NaN) * 1000;
 
     assert.equal(await deleteAt(endedAt + 30 * DAY_MS - 1_000), 0);
@@ -112,7 +112,7 @@ describe('a batch that has ended', () => {
     const create = async () => account.client.send('POST', '/v1/batches', body, { 'Idempotency-Key': 'kept' });
     const { id } = (await create()).body as unknown as { id: string };
     await cancelBatch(lab.context.database, id, account.id);
-    assert.equal(await advanceBatch(lab.context, id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, id, NEVER)).kind, 'ended');
 
     await deleteAt(Date.now() + 300 * DAY_MS);
     const again = (await create()).body as unknown as { id: string; status: string };
@@ -132,7 +132,7 @@ describe('a step', () => {
         return database.query(statement, values);
       },
     };
-    assert.equal(await advanceBatch({ ...lab.context, database: noting }, batch.id, NEVER), true);
+    assert.equal((await advanceBatch({ ...lab.context, database: noting }, batch.id, NEVER)).kind, 'ended');
 
     // The first step validates, then come feeding, counting, the mark and the files; the last one finds it ended.
     const looks = statements.filter((name) => name === 'mark_batch_advanced' || name === 'select_batch');

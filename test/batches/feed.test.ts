@@ -32,7 +32,7 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
     await attempt.frozen;
 
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
     attempt.goOn();
 
     assert.equal(await feeding, false);
@@ -56,7 +56,7 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
 
     attempt.goOn();
     assert.equal(await feeding, false);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
 
     assert.equal(await lab.tasksOf(account), 0);
     const ended = await lab.read(batch);

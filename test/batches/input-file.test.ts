@@ -52,7 +52,7 @@ describe('the input file of a batch', () => {
     assert.equal(await isDoomed(batch), false);
 
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
 
     assert.equal(await isDoomed(batch), true);
   });
@@ -80,7 +80,7 @@ describe('a batch whose input file has vanished from the store', () => {
       await lab.context.store.delete(batch.inputObjectKey);
       await succeedAll();
 
-      assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+      assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
 
       const answer = await account.client.send('GET', `/v1/batches/${batch.id}`);
       const { status, errors, request_counts: counts, failed_at: failedAt } = answer.body as unknown as FailedBatch;
@@ -103,7 +103,7 @@ describe('a batch whose input file has vanished from the store', () => {
       await succeedAll();
       await lab.context.store.delete(batch.inputObjectKey);
 
-      assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+      assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
 
       const ended = await lab.read(batch);
       assert.deepEqual([ended.status, ended.linesCompleted, ended.errorFileId], ['failed', 2, null]);

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { MAX_LINE_BYTES, readLines } from '../../src/batches/input-lines.ts';
+import { MAX_LINE_BYTES, readLine, readLines } from '../../src/batches/input-lines.ts';
 import type { InputLine } from '../../src/batches/input-lines.ts';
 import { parseLine } from '../../src/batches/line.ts';
+import { parseBody } from '../../src/http/bodies/parse-body.ts';
 
 /** A store whose one object arrives in pieces of a size. */
 function storeOf(content: Buffer, pieceBytes: number) {
@@ -18,11 +19,27 @@ function storeOf(content: Buffer, pieceBytes: number) {
   };
 }
 
+const NEVER = new AbortController().signal;
+
+/** Reads a content, and counts the turns that it takes. */
+function readingOf(content: Buffer, pieceBytes: number) {
+  const reading = {
+    store: storeOf(content, pieceBytes),
+    turns: 0,
+    nextTurn: () => {
+      reading.turns += 1;
+      return Promise.resolve();
+    },
+  };
+  return reading;
+}
+
+const inputOf = (content: Buffer) => ({ inputObjectKey: 'files/one', inputBytes: content.length });
+
 async function linesOf(content: string | Buffer, pieceBytes = 7, from?: { line: number; byte: number }) {
   const bytes = Buffer.from(content);
-  const input = { inputObjectKey: 'files/one', inputBytes: bytes.length };
   const lines: InputLine[] = [];
-  for await (const line of readLines(storeOf(bytes, pieceBytes), input, from)) lines.push(line);
+  for await (const line of readLines(readingOf(bytes, pieceBytes), inputOf(bytes), NEVER, from)) lines.push(line);
   return lines;
 }
 
@@ -55,21 +72,80 @@ describe('the lines of a batch', () => {
 
   it('that are too large have no bytes, and the next one is read', async () => {
     const content = Buffer.concat([Buffer.alloc(MAX_LINE_BYTES + 1, 'x'), Buffer.from('\n{}')]);
-    assert.deepEqual(texts(await linesOf(content, 1_000_000)), [undefined, '{}']);
+    const lines = await linesOf(content, 1_000_000);
+    assert.deepEqual(texts(lines), [undefined, '{}']);
+    assert.deepEqual(
+      lines.map(({ sizeBytes }) => sizeBytes),
+      [MAX_LINE_BYTES + 1, 2],
+    );
   });
+
+  it('that are large are read by themselves, in turns', async () => {
+    const large = Buffer.alloc(2_000_000, 'x');
+    const content = Buffer.concat([Buffer.from('\n\none\n'), large, Buffer.from('\nlast')]);
+    const lines = await linesOf(content, 65_536);
+    assert.deepEqual(texts(lines), ['one', undefined, 'last']);
+    const reading = readingOf(content, 65_536);
+    let parts = 0;
+    const read = await readLine(reading, inputOf(content), lines[1] ?? assert.fail(), NEVER, () => (parts += 1));
+    assert.ok(large.equals(read));
+    assert.ok(parts > 30 && reading.turns >= 6, `${parts} parts, ${reading.turns} turns`);
+  });
+
+  /** What costs nothing to send, and had no bound where nothing came of it. */
+  const worthless: readonly (readonly [string, Buffer, number])[] = [
+    ['line feeds', Buffer.alloc(50_000_000, '\n'), 0],
+    ['carriage returns', Buffer.alloc(50_000_000, '\r'), 0],
+    ['one line of spaces', Buffer.alloc(50_000_000, ' '), 0],
+    ['zero bytes', Buffer.alloc(50_000_000), 1],
+    ['one line without an end', Buffer.alloc(50_000_000, 'x'), 1],
+    ['lines of one byte', Buffer.from('x\n'.repeat(50_000)), 50_000],
+  ];
+  for (const [what, content, expected] of worthless) {
+    it(`of ${what} take turns by what is read, and can be stopped`, async () => {
+      const reading = readingOf(content, 65_536);
+      let lines = 0;
+      for await (const line of readLines(reading, inputOf(content), NEVER)) lines += line.index >= 0 ? 1 : 0;
+      assert.equal(lines, expected);
+      assert.ok(reading.turns >= 150 && reading.turns < 500, `${reading.turns} turns`);
+
+      const stopping = new AbortController();
+      const stopped = readingOf(content, 65_536);
+      const turn = stopped.nextTurn;
+      stopped.nextTurn = () => {
+        if (stopped.turns === 5) stopping.abort(new Error('the process stops'));
+        return turn();
+      };
+      await assert.rejects(async () => {
+        for await (const line of readLines(stopped, inputOf(content), stopping.signal)) assert.ok(line.index >= 0);
+      }, /the process stops/);
+      assert.ok(stopped.turns < 10, `${stopped.turns} turns`);
+    });
+  }
 });
 
 describe('a line', () => {
-  const parse = (text: string | Buffer) => parseLine({ bytes: Buffer.from(text) }, '/v1/tasks');
+  const parsing = {
+    ...readingOf(Buffer.alloc(0), 1),
+    lineBodies: {
+      reserve: () => Promise.resolve(() => undefined),
+      parse: (_: string, bytes: Uint8Array) => {
+        const parsed = parseBody(bytes);
+        return Promise.resolve(parsed.kind === 'parsed' ? { ...parsed, isLarge: false } : parsed);
+      },
+    },
+  };
+  const batch = { ...inputOf(Buffer.alloc(0)), accountId: 'acc_1', endpoint: '/v1/tasks' } as const;
+  const parse = (text: string | Buffer) => {
+    const bytes = Buffer.from(text);
+    return parseLine(parsing, batch, { bytes, beginByte: 0, sizeBytes: bytes.length }, 'task', NEVER);
+  };
   const line = (changes: object) =>
     JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/tasks', body: {}, ...changes });
 
-  it('is a request with a name', () => {
-    assert.deepEqual(parse(line({ body: { model: 'm' } })), {
-      customId: 'a',
-      body: { model: 'm' },
-      problem: undefined,
-    });
+  it('is a request with a name', async () => {
+    const { customId, body, problem } = await parse(line({ body: { model: 'm' } }));
+    assert.deepEqual([customId, body, problem], ['a', { model: 'm' }, undefined]);
   });
 
   const deep = `${'['.repeat(40)}${']'.repeat(40)}`;
@@ -88,14 +164,15 @@ describe('a line', () => {
     ['with a text as its body', line({ body: '{}' }), 'invalid_type', 'a'],
   ];
   for (const [what, text, code, customId] of wrong) {
-    it(`${what} is ${code}`, () => {
-      const { problem, customId: own } = parse(text);
+    it(`${what} is ${code}`, async () => {
+      const { problem, customId: own } = await parse(text);
       assert.equal(problem?.code, code);
       assert.equal(own, customId);
     });
   }
 
-  it('that is too large says so', () => {
-    assert.equal(parseLine({ bytes: undefined }, '/v1/tasks').problem?.code, 'line_too_large');
+  it('that is too large says so', async () => {
+    const line = { bytes: undefined, beginByte: 0, sizeBytes: MAX_LINE_BYTES + 1 };
+    assert.equal((await parseLine(parsing, batch, line, 'task', NEVER)).problem?.code, 'line_too_large');
   });
 });

@@ -46,7 +46,7 @@ async function fed(
 /** Ends a batch. @returns the responses of its lines that succeeded, or else those of the others. */
 async function resultsOf(account: ServedAccount, batch: Batch) {
   await lab.served.text.ledger.flush();
-  assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+  assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
   const { outputFileId, errorFileId } = await lab.read(batch);
   const lines = await lab.results(account, outputFileId ?? errorFileId);
   return lines.map(({ response }) => response ?? assert.fail());
@@ -111,11 +111,11 @@ describe('a line with the tool', () => {
     const { batch, ids } = await fed(account, [line('a'), line('b')]);
     for (const [index, id] of ids.entries()) {
       const stopped = new AbortController();
-      const lost = room.attempt(id, stopped.signal);
+      const lost = room.attempt(id, stopped.signal, stopped.signal);
       await newestTask(lab.served, account, index);
       stopped.abort(new Error('the process stops'));
       await assert.rejects(lost);
-      await lab.served.room.rows('UPDATE background_calls SET is_running = true WHERE id = $1', id);
+      await room.lose(id);
     }
     const tasks = await tasksOf(lab.served, account);
     for (const taskId of tasks) await lab.served.succeedWith(taskId, [madeImage(FILE)]);

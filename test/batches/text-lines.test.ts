@@ -82,7 +82,7 @@ describe('lines of a text model', () => {
     assert.deepEqual((await wireOf(account, batch)).usage?.total_tokens, 0);
     await answerAll(batch);
 
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
 
     const calls = await callsOf(account);
     assert.equal(calls.length, 3);
@@ -120,7 +120,7 @@ describe('lines of a text model', () => {
       '{',
     ]);
     await answerAll(batch);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
     const ended = await lab.read(batch);
     assert.deepEqual([ended.linesCompleted, ended.linesFailed], [1, 6]);
     const errors = await lab.results(account, ended.errorFileId);
@@ -149,7 +149,7 @@ describe('lines of a text model', () => {
       lineOf(RESPONSES, 'b', { model: REDUCED.name, input: 'Hello', background: true }),
     ]);
     await answerAll(batch);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
     const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
     assert.deepEqual(
       errors.map(({ response }) => response?.status_code),
@@ -198,7 +198,7 @@ describe('lines of a text model', () => {
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
     await lab.served.text.ledger.flush();
 
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
 
     assert.deepEqual(await room.attempt(second), { kind: 'ended' });
     const { status, request_counts: counts } = await wireOf(account, batch);
@@ -228,7 +228,7 @@ describe('lines of a text model', () => {
     await markStore(lab.context.store, lab.context.installationId);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     assert.deepEqual((await room.row(id))?.error?.status, 400);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
     assert.equal((await lab.read(batch)).status, 'failed');
     assert.deepEqual(await callsOf(account), []);
   });
@@ -244,7 +244,7 @@ describe('lines of a text model', () => {
       id,
     );
     await rows('UPDATE text_calls SET settled_at = NULL, captured_micro_usd = NULL WHERE id = $1', id);
-    assert.equal(await advanceBatch(lab.context, batch.id, NEVER), true);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
     assert.deepEqual(await callIdsOf(lab, batch), [id]);
     assert.equal(await deleteLeftBatchCalls(lab.context.database, 10), 0);
     const settle = 'UPDATE text_calls SET settled_at = $2, captured_micro_usd = $3 WHERE id = $1';

@@ -106,17 +106,11 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'clients',
     bound: 'a part of the body of POST /mcp, which was read within the bounds of json-body.ts',
   },
-  'src/batches/line.ts': {
-    uses: { 'JSON.parse': 1, TextDecoder: 1 },
-    of: 'clients',
-    bound:
-      '10 MB, 50,000 values, 1 MB of names, 33 levels (json-scanner.ts), in turns with the requests of the process',
-  },
   'src/http/bodies/parse-body.ts': {
     uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'clients',
     bound:
-      '128 kB and 5,000 values on the event loop; in a thread 10 MB, 50,000 values, 1 MB of names, 32 levels (json-scanner.ts)',
+      '128 kB and 5,000 values on the event loop; in a thread 10 MB, 50,000 values, 1 MB of names, 32 levels, 33 for the line of a batch (json-scanner.ts)',
   },
   'src/http/routes/mcp.ts': { uses: { '.json': 2 }, of: 'our own', bound: "the answer of this process's own routes" },
   'src/http/bodies/upload-body.ts': {
@@ -135,15 +129,22 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     bound: 'facts of a media child, 64 kB',
   },
   'src/upstreams/credential-file.ts': { uses: { TextDecoder: 1 }, of: 'operators', bound: 'a file of at most 64 kB' },
-  'src/providers/http-exchange.ts': {
+  'src/providers/json-answer.ts': {
     uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'upstreams',
-    bound: 'bytes that the caller allows, 64 MB at most; 400,000 values, 64 levels, counted while they arrive',
+    bound:
+      'bytes that the caller allows, 64 MB at most; 400,000 values, 64 levels, counted while they arrive; above 128 kB ' +
+      'or 5,000 values in a thread',
   },
-  'src/providers/http/expression-thread.ts': {
+  'src/providers/answer-thread.ts': {
     uses: { jsonata: 1 },
     of: 'upstreams',
     bound: 'runs in a thread, which is ended after 5 s',
+  },
+  'src/providers/http/read-members.ts': {
+    uses: { jsonata: 1 },
+    of: 'operators',
+    bound: 'only reads the syntax of an expression, of at most 8,000 characters',
   },
   'src/providers/http/expressions.ts': {
     uses: { 'JSON.parse': 1 },

@@ -113,7 +113,7 @@ export function compatibleSpeechDefinition(): ModelDefinition {
       properties: {
         text: { type: 'string', minLength: 1, maxLength: 1000, pattern: '\\S' },
         voice: { type: 'string', enum: ['slt', 'rms'] },
-        format: { type: 'string', enum: ['mp3', 'wav'] },
+        format: { type: 'string', enum: ['mp3', 'wav', 'pcm'] },
       },
     },
     pricing: { unit: 'character', usd: '0.0001', text: { field: 'text' } },

@@ -200,10 +200,7 @@ describe('an invalid file', () => {
     assert.deepEqual(new Set(errorLines().map(({ file }) => file)), new Set([at('b.json'), at('c.json')]));
     // The terminal of npm start shows nothing else of the line.
     const messages = errorLines().map(({ msg }) => msg);
-    assert.ok(
-      messages.some((message) => message.endsWith(`: ${first?.message}`)),
-      messages.join('\n'),
-    );
+    assert.ok(messages.includes(`model file rejected; there is no previous content to use: ${first?.message}`));
     assert.equal(catalogue.find('a')?.description, 'Good, and taken up alone.');
     assert.deepEqual(names(catalogue), ['a']);
     assert.deepEqual(pinned, ['a', 'a']);
@@ -213,17 +210,25 @@ describe('an invalid file', () => {
     await waitFor('all is taken up', () => names(catalogue).join() === 'a,b');
     assert.equal(catalogue.state().rejected, undefined);
     assert.deepEqual(pinned, ['a', 'a', 'b']);
+
+    logged = [];
+    await put('b.json', '{');
+    await waitFor('b is rejected', () => errorLines().length > 0);
+    assert.match(errorLines()[0]?.msg ?? '', /^model file rejected; its previous content stays in use: /);
   });
 
-  it('counts a file with several problems once', async () => {
+  it('reports each problem of a file with its position', async () => {
     await put('a.json', text({ name: 'a' }));
-    const counts: number[] = [];
-    const catalogue = await open({ onRejected: (files) => counts.push(files) });
+    const rejections: string[][] = [];
+    const catalogue = await open({
+      onRejected: (problems) =>
+        rejections.push(problems.map(({ file, member }) => `${path.basename(file)}: ${member}`)),
+    });
 
     await put('a.json', text({ name: 'a', typicalSeconds: -1, created: -1 }));
 
-    await waitFor('it is rejected', () => counts.length > 0);
-    assert.deepEqual(counts, [1]);
+    await waitFor('it is rejected', () => rejections.length > 0);
+    assert.deepEqual(rejections[0]?.toSorted(), ['a.json: created', 'a.json: typicalSeconds']);
     assert.deepEqual(
       catalogue
         .state()
@@ -231,13 +236,17 @@ describe('an invalid file', () => {
         .toSorted(),
       ['created', 'typicalSeconds'].map((member) => `invalid model file: ${member}: minimum: got -1, want 0`),
     );
+
+    await put('a.json', text({ name: 'a' }));
+    await waitFor('it is valid again', () => rejections.length > 1);
+    assert.deepEqual(rejections[1], []);
   });
 
   it('keeps the previous version of its model until it is valid again or removed', async () => {
     await put('a.json', text({ name: 'a' }));
     await put('b.json', text({ name: 'b' }));
     let unreadableFiles = 0;
-    const catalogue = await open({ onRejected: (files) => (unreadableFiles += files) });
+    const catalogue = await open({ onRejected: (problems) => (unreadableFiles += problems.length) });
 
     await put('a.json', '{');
     await put('b.json', text({ name: 'b', description: 'Another.' }));

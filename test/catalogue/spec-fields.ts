@@ -68,7 +68,10 @@ export interface EmbeddedModel {
 }
 
 export async function embeddedModels(): Promise<readonly EmbeddedModel[]> {
-  const definitions = (await loadModels([packageFile('models')], PROTOCOLS)).filter(isMediaModel);
+  const definitions = (await loadModels([packageFile('models')], PROTOCOLS))
+    .filter(isMediaModel)
+    // The specification has no transcriptions: the model of that is for trying the endpoints.
+    .filter(({ modality }) => modality !== 'transcription');
   const catalogue = createCatalogue(definitions);
   return definitions.map((definition) => ({
     definition,

@@ -10,14 +10,15 @@ import { gather, readConnections } from './gather.ts';
 import { checkInvariants } from './invariants/invariants.ts';
 import { openLedger, readLedger } from './ledger-file.ts';
 import type { Mutant } from './mutants/mutants.ts';
-import { findLeftovers, waitForIdle } from './quiet.ts';
-import { lossesOf, unsettledTimesOf } from './losses.ts';
+import { findLeftovers, hastenRepairs, waitForIdle } from './quiet.ts';
+import { interruptionsOf, lossesOf, unsettledTimesOf } from './losses.ts';
 import { createRandom } from '@darkroom/testing/random';
 import type { ClientLine } from './records.ts';
 import { planFaults } from './schedule.ts';
 import type { FaultKind } from './schedule.ts';
 import { heal, runStorm } from './storm.ts';
 import type { FaultRecord } from './storm.ts';
+import type { TrialRoom } from './trials/trial.ts';
 import type { OwnEnd } from './world/part.ts';
 import { openWorld } from './world/world.ts';
 import type { WorldAccount } from './world/accounts.ts';
@@ -92,8 +93,9 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
         pace,
       }),
     );
-    const openAccount = async (name: string): Promise<WorldAccount & { readonly name: string }> => {
-      const account = await world.createAccount(name, TRIAL_MICRO_USD, { runningCap: TRIAL_RUNNING_CAP });
+    const openAccount: TrialRoom['openAccount'] = async (name, limits = {}) => {
+      const all = { runningCap: TRIAL_RUNNING_CAP, ...limits };
+      const account = accounts.get(name) ?? (await world.createAccount(name, TRIAL_MICRO_USD, all));
       accounts.set(name, account);
       return { ...account, name };
     };
@@ -104,10 +106,11 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     await heal(world);
     const healedAt = Date.now();
     storm.abort();
+    const losses = lossesOf(faults);
+    if (losses.length > 0) await hastenRepairs(world);
     const timer = setTimeout(() => end.abort(), mutant === undefined ? CLIENTS_END_MS : MUTANT_QUIET_WITHIN_MS);
     await Promise.all(clients);
     clearTimeout(timer);
-    const losses = lossesOf(faults);
     const quietWithinMs = mutant === undefined ? QUIET_WITHIN_MS : MUTANT_QUIET_WITHIN_MS;
     const first = await waitForIdle(world, quietWithinMs);
     const repeated = await Promise.all(
@@ -136,7 +139,9 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const leftovers = await findLeftovers(world, unrest);
     const connections = await readConnections(world);
     const trials = faults.flatMap(({ trial }) => trial ?? []);
-    const evidence = { ...gathered, leftovers, connections, losses, unsettledTimes: unsettledTimesOf(faults), trials };
+    const unsettledTimes = unsettledTimesOf(faults);
+    const interruptions = interruptionsOf(faults, world.ownEnds());
+    const evidence = { ...gathered, leftovers, connections, losses, unsettledTimes, interruptions, trials };
     return {
       seed,
       minutes,

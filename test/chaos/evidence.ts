@@ -3,7 +3,7 @@
  * responses.
  */
 import type { Loss, Span } from './losses.ts';
-import type { ClientLine, TaskAnswer } from './records.ts';
+import type { BatchAnswer, ClientLine, ResponseAnswer, TaskAnswer } from './records.ts';
 import type { ProviderLine } from './provider/ledger.ts';
 import type { ReceiverLine } from './receivers/log.ts';
 import type { TrialRecord } from './trials/trial.ts';
@@ -25,6 +25,23 @@ export interface AccountAnswer {
   readonly usage: { readonly runningTasks: number; readonly queuedTasks: number; readonly textStreams: number };
 }
 
+/** A line of a file of results. */
+export interface ResultLine {
+  readonly customId: string | null;
+  /** The task or the text call that the line became; undefined: it had no turn. */
+  readonly requestId?: string;
+  readonly status?: number;
+  readonly errorCode?: string;
+  /** Of a text model. */
+  readonly usage?: { readonly input: number; readonly output: number };
+}
+
+export interface BatchEvidence {
+  readonly batch: BatchAnswer;
+  readonly output: readonly ResultLine[];
+  readonly errors: readonly ResultLine[];
+}
+
 /** What the API returns about one account. */
 export interface AccountEvidence {
   readonly account: AccountAnswer;
@@ -32,6 +49,9 @@ export interface AccountEvidence {
   /** All its tasks, and all its ledger entries, oldest first. */
   readonly tasks: readonly TaskAnswer[];
   readonly ledger: readonly LedgerAnswer[];
+  readonly batches: readonly BatchEvidence[];
+  /** Every response in the background that it was given the id of; undefined: there is none. */
+  readonly responses: ReadonlyMap<string, ResponseAnswer | undefined>;
 }
 
 export interface CallbackEvidence {
@@ -60,6 +80,12 @@ export interface Evidence {
   readonly losses: readonly Loss[];
   /** When text calls ended that their process may not have settled. */
   readonly unsettledTimes: readonly Span[];
+  /** When a text call may have been interrupted: an api, the database, the upstream or the way to it was faulty. */
+  readonly interruptions: readonly Span[];
+  /** How many requests of each text call were recorded as the operator's possible cost. */
+  readonly lostRequests: ReadonlyMap<string, number>;
+  /** The ids of text calls whose clients waited for them, by marker. */
+  readonly waitedFor: ReadonlyMap<string, { readonly id: string; readonly account: string }>;
   /** Records of the faults that were injected alone. */
   readonly trials: readonly TrialRecord[];
 }

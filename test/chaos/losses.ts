@@ -10,7 +10,7 @@ export interface Loss {
   readonly from: number;
   /** When the database was stopped. */
   readonly until: number;
-  /** Until when such a commit may still reach the outside: a worker that was paused sends later. */
+  /** Until when such a commit may still reach the outside: a process that was paused sends later. */
   readonly heardUntil: number;
 }
 
@@ -29,7 +29,7 @@ export function lossesOf(faults: readonly FaultRecord[]): readonly Loss[] {
     if (lost === undefined) return [];
     const paused = faults.filter(
       ({ fault, begun, ended }) =>
-        fault.kind === 'pause' && fault.target.startsWith('worker') && begun <= lost.until && ended >= lost.from,
+        fault.kind === 'pause' && /^(worker|api)/.test(fault.target) && begun <= lost.until && ended >= lost.from,
     );
     const heardUntil = Math.max(lost.until, ...paused.map(({ ended }) => ended)) + SENT_AFTER_MS;
     return [{ ...lost, heardUntil }];
@@ -62,6 +62,28 @@ export function unsettledTimesOf(faults: readonly FaultRecord[]): readonly Span[
     const from = Math.min(stop.begun - SETTLED_WITHIN_MS, ...outages.map(({ begun }) => begun));
     return { from, until: stop.begun + SETTLED_WITHIN_MS };
   });
+}
+
+/** How long a connection to an upstream stays open without use, and fails the request that takes it. */
+const STALE_MS = 10_000;
+const INTERRUPTING = ['api-1', 'api-2', 'postgres', 'api-postgres', 'provider', 'text'];
+
+/**
+ * The times in which a request to a text upstream may have been lost or cut, so that it was sent again.
+ *
+ * @param ownEnds of processes that ended by themselves.
+ */
+export function interruptionsOf(
+  faults: readonly FaultRecord[],
+  ownEnds: readonly { readonly at: number; readonly name: string }[],
+): readonly Span[] {
+  const injected = faults.filter(
+    ({ fault: { kind, target } }) => INTERRUPTING.includes(target) || kind === 'provider-misbehaves',
+  );
+  return [
+    ...injected.map(({ begun, ended }) => ({ from: begun, until: ended + STALE_MS })),
+    ...ownEnds.filter(({ name }) => INTERRUPTING.includes(name)).map(({ at }) => ({ from: at, until: at + STALE_MS })),
+  ];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Waits, when all is healed, until nothing is under way any more; and lists what then remains. */
 import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import type { Statement } from '../../src/database/database.ts';
 import type { World } from './world/world.ts';
 
@@ -11,6 +12,8 @@ export interface Unrest {
   readonly callbacks: number;
   readonly textCalls: number;
   readonly promotions: number;
+  readonly backgroundCalls: number;
+  readonly batches: number;
 }
 
 const COUNT_UNREST: Statement = {
@@ -19,10 +22,33 @@ const COUNT_UNREST: Statement = {
                 (SELECT count(*)::integer FROM outbox) AS outbox,
                 (SELECT count(*)::integer FROM callbacks WHERE state IN ('waiting', 'pending')) AS callbacks,
                 (SELECT count(*)::integer FROM text_calls WHERE settled_at IS NULL) AS "textCalls",
-                (SELECT count(*)::integer FROM outputs WHERE pending_since IS NOT NULL) AS promotions`,
+                (SELECT count(*)::integer FROM outputs WHERE pending_since IS NOT NULL) AS promotions,
+                (SELECT count(*)::integer FROM background_calls WHERE ended_at IS NULL) AS "backgroundCalls",
+                (SELECT count(*)::integer FROM batches WHERE ended_at IS NULL) AS batches`,
 };
 
 const LOOK_MS = 1_000;
+
+/** After this long without work on them, batches and calls are started again (tasks/outbox/stalled-starts.ts). */
+const ADVANCE_STALLED: readonly Statement[] = [
+  {
+    name: 'chaos_advance_batches',
+    text: `UPDATE batches SET advanced_at = advanced_at - interval '6 minutes' WHERE ended_at IS NULL`,
+  },
+  {
+    name: 'chaos_advance_calls',
+    text: `UPDATE background_calls SET touched_at = touched_at - interval '6 minutes' WHERE ended_at IS NULL`,
+  },
+];
+
+/** Repairs that of which the database lost the end, as if the time for it had passed. @throws {Error} */
+export async function hastenRepairs(world: World): Promise<void> {
+  const hasten = async (): Promise<void> => {
+    for (const statement of ADVANCE_STALLED) await world.testDatabase.database.query(statement);
+    await world.namespace.client.schedule.getHandle(`${world.installationId}-maintain`).trigger();
+  };
+  await pRetry(hasten, { retries: 20, minTimeout: LOOK_MS, factor: 1 });
+}
 
 /** @returns what was still under way at the deadline; undefined: nothing. */
 export async function waitForIdle(world: World, withinMs: number): Promise<Unrest | undefined> {
@@ -38,11 +64,12 @@ export async function waitForIdle(world: World, withinMs: number): Promise<Unres
 const SELECT_NAMED: Statement = {
   name: 'chaos_named_objects',
   text: `SELECT object_key AS key FROM outputs WHERE bytes_deleted_at IS NULL
-         UNION SELECT object_key FROM files WHERE bytes_deleted_at IS NULL`,
+         UNION SELECT object_key FROM files WHERE bytes_deleted_at IS NULL
+         UNION SELECT input_object_key FROM batches WHERE ended_at IS NULL`,
 };
 
 /** Every workflow of ours that ends by itself; those of the schedules always exist. */
-const OPEN_WORKFLOWS = `ExecutionStatus = 'Running' AND WorkflowType IN ('mediaTask', 'deliverCallback', 'promoteOutput', 'stopGeneration')`;
+const OPEN_WORKFLOWS = `ExecutionStatus = 'Running' AND WorkflowType IN ('mediaTask', 'deliverCallback', 'promoteOutput', 'stopGeneration', 'runBatch', 'runBackgroundCall')`;
 const A_DAY_AND_AN_HOUR_MS = 25 * 3_600_000;
 const SWEPT_WITHIN_MS = 90_000;
 

@@ -34,6 +34,27 @@ export interface OutputAnswer {
   readonly retainUntil?: number;
 }
 
+/** A response in the background, as far as the invariants need it. */
+export interface ResponseAnswer {
+  readonly id: string;
+  readonly status: string;
+  readonly output: readonly unknown[];
+  readonly error: { readonly code: string } | null;
+  readonly usage: { readonly input_tokens: number; readonly output_tokens: number } | null;
+}
+
+/** A batch, as far as the invariants need it. */
+export interface BatchAnswer {
+  readonly id: string;
+  readonly status: string;
+  readonly request_counts: { readonly total: number; readonly completed: number; readonly failed: number };
+  readonly output_file_id?: string;
+  readonly error_file_id?: string;
+  /** Why its file was rejected as a whole. */
+  readonly errors?: { readonly data: readonly unknown[] };
+  readonly waiting_for?: string;
+}
+
 /** What a client intends, the same in each of its attempts. */
 export interface Wish {
   readonly account: string;
@@ -81,8 +102,51 @@ export type ClientLine = {
       readonly sha256?: string;
     }
   | {
-      readonly kind: 'list' | 'upload';
+      /** `batch run` and `background run`: from the request to the end of the work. */
+      readonly kind: 'list' | 'upload' | 'batch run' | 'background run';
       readonly account: string;
+      readonly outcome: AttemptOutcome;
+    }
+  | {
+      /** A response in the background is created. */
+      readonly kind: 'background';
+      readonly account: string;
+      readonly key: string;
+      readonly marker: string;
+      readonly prompt: string;
+      readonly outcome: AttemptOutcome;
+      readonly responseId?: string;
+    }
+  | {
+      readonly kind: 'response';
+      readonly account: string;
+      readonly responseId: string;
+      readonly outcome: AttemptOutcome;
+      readonly response?: ResponseAnswer;
+    }
+  | {
+      readonly kind: 'batch';
+      readonly account: string;
+      readonly key: string;
+      readonly endpoint: BatchEndpoint;
+      readonly fileId: string;
+      /** Of its lines: also their `custom_id`. */
+      readonly markers: readonly string[];
+      readonly outcome: AttemptOutcome;
+      readonly batchId?: string;
+    }
+  | {
+      readonly kind: 'batch-read';
+      readonly account: string;
+      readonly batchId: string;
+      readonly outcome: AttemptOutcome;
+      readonly status?: string;
+    }
+  | {
+      readonly kind: 'response-cancel' | 'batch-cancel';
+      readonly account: string;
+      /** Of the response or the batch. */
+      readonly id: string;
       readonly outcome: AttemptOutcome;
     }
   | {
@@ -106,6 +170,20 @@ export type ClientLine = {
 
 export function isAccepted(line: ClientLine): line is ClientLine & { kind: 'create'; taskId: string } {
   return line.kind === 'create' && line.taskId !== undefined;
+}
+
+/** What the lines of a campaign's batches are requests of: tasks, and calls of the text model. */
+export type BatchEndpoint = '/v1/tasks' | '/v1/chat/completions';
+
+const BATCH_ENDS = ['completed', 'failed', 'expired', 'cancelled'];
+const RESPONSE_ENDS = ['completed', 'incomplete', 'failed', 'cancelled'];
+
+export function hasBatchEnded(status: string): boolean {
+  return BATCH_ENDS.includes(status);
+}
+
+export function hasResponseEnded(status: string): boolean {
+  return RESPONSE_ENDS.includes(status);
 }
 
 export function isTerminal(status: string): boolean {

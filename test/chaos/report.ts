@@ -24,6 +24,10 @@ export interface CampaignReport {
   readonly provider: Readonly<Record<string, number>>;
   readonly callbacks: Readonly<Record<string, number>>;
   readonly textCalls: Readonly<Record<string, number>>;
+  /** How they ended: responses in the background, batches and their lines. */
+  readonly responses: Readonly<Record<string, number>>;
+  readonly batches: Readonly<Record<string, number>>;
+  readonly lines: Readonly<Record<string, number>>;
   readonly quietAfterSeconds: number | undefined;
   readonly faults: readonly FaultReport[];
   readonly notFired: readonly string[];
@@ -37,6 +41,8 @@ export interface CampaignReport {
 export function reportOf(campaign: Campaign): CampaignReport {
   const { evidence, faults, violations } = campaign;
   const tasks = [...finalTasks(evidence).values()];
+  const accounts = [...evidence.accounts.values()];
+  const batches = accounts.flatMap((account) => account.batches);
   const withRecovery = faults.map((fault) => ({ ...fault, recoveredAfterMs: recoveryOf(fault, evidence.clients) }));
   return {
     seed: campaign.seed,
@@ -50,6 +56,13 @@ export function reportOf(campaign: Campaign): CampaignReport {
     provider: tally(evidence.provider.map(({ kind }) => kind)),
     callbacks: tally([...evidence.callbacks.values()].map(({ state }) => state)),
     textCalls: tally(evidence.clients.flatMap((line) => (line.kind === 'text' ? [line.end ?? outcomeOf(line)] : []))),
+    responses: tally(
+      accounts.flatMap(({ responses }) => [...responses.values()].map((each) => each?.status ?? 'gone')),
+    ),
+    batches: tally(batches.map(({ batch }) => batch.status)),
+    lines: tally(
+      batches.flatMap(({ output, errors }) => [...output, ...errors].map((line) => line.errorCode ?? 'answered')),
+    ),
     quietAfterSeconds: campaign.quietAfterMs === undefined ? undefined : campaign.quietAfterMs / 1000,
     faults: withRecovery,
     notFired: faults
@@ -104,6 +117,8 @@ export function summaryOf(report: CampaignReport): string {
     `provider   ${counts(report.provider)}`,
     `callbacks  ${counts(report.callbacks)}`,
     `text       ${counts(report.textCalls)}`,
+    `background ${counts(report.responses)}`,
+    `batches    ${counts(report.batches)}; lines: ${counts(report.lines)}`,
     `quiet      ${report.quietAfterSeconds === undefined ? 'NEVER' : `${report.quietAfterSeconds.toFixed(0)} s after the healing`}`,
     'faults     (fired · kind target · for · recovered after · evidence)',
     ...report.faults.map(

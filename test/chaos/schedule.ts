@@ -48,6 +48,9 @@ export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: LinkFault; readonly target: LinkName }
   | { readonly kind: 'disk-full'; readonly target: 'postgres' | 's3' }
   | { readonly kind: 'lost-commits'; readonly target: 'postgres' }
+  | { readonly kind: 'suspend'; readonly target: 'account' }
+  /** Longer than a heartbeat timeout, under calls in the background that take longer still. */
+  | { readonly kind: 'unheard'; readonly target: 'temporal' }
   | { readonly kind: 'freeze'; readonly target: 'accept' | 'settlement' }
   | { readonly kind: 'slow-archives'; readonly target: 'provider' }
   | { readonly kind: 'deploy'; readonly target: 'workers' }
@@ -71,6 +74,8 @@ export const TARGETS: Readonly<Record<FaultKind, readonly string[]>> = {
   refuse: LINKS,
   'disk-full': ['postgres', 's3'],
   'lost-commits': ['postgres'],
+  suspend: ['account'],
+  unheard: ['temporal'],
   freeze: ['accept', 'settlement'],
   'slow-archives': ['provider'],
   deploy: ['workers'],
@@ -98,10 +103,12 @@ const TWICE_A_ROUND: readonly FaultKind[] = ['kill', 'half-open'];
 /** A pause (SIGSTOP) of 30 s; a storm shorter than this many of them has shorter ones. */
 const PAUSE_MS = 30_000;
 const PAUSES_A_STORM = 6;
+/** Longer than the heartbeat timeout of a call in the background, which is 10 s. */
+const UNHEARD_MS = 16_000;
 const SHORTEST_MS = 2_000;
 const LONGEST_MS = 15_000;
 /** Faults per minute: they overlap, and the world has quiet moments between them. */
-const FAULTS_A_MINUTE = 10;
+const FAULTS_A_MINUTE = 10.6;
 /** Nothing happens at first, so that there is something to break, nor right before the end. */
 const BEGIN_MS = 4_000;
 /** Longer than everything may take to become quiet: a process that waits for its clock to catch up is detected. */
@@ -152,6 +159,7 @@ function planAlone(random: Random, kinds: readonly FaultKind[], fromMs: number, 
 
 function extentOf(kind: FaultKind, stormMs: number, random: Random): { forMs: number; byMs?: number } {
   const forMs = random.between(SHORTEST_MS, Math.min(LONGEST_MS, Math.max(SHORTEST_MS, stormMs / PAUSES_A_STORM)));
+  if (kind === 'unheard') return { forMs: UNHEARD_MS };
   if (kind === 'pause') return { forMs: Math.round(Math.min(PAUSE_MS, stormMs / PAUSES_A_STORM)) };
   if (kind !== 'clock-step' && kind !== 'clock-skew') return { forMs };
   const size = kind === 'clock-skew' ? SKEW_MS : random.between(SMALLEST_STEP_MS, LARGEST_STEP_MS);

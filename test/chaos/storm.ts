@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skewClock, stepClock } from './faults/clocks.ts';
 import type { FaultEvidence } from './faults/fault-evidence.ts';
+import { openClient, pauseTemporal, suspendDuringBatch } from './faults/durable.ts';
 import { fullDisk } from './faults/full-disk.ts';
 import { badLinks } from './faults/links.ts';
 import { misbehavingProvider, misbehavingReceivers } from './faults/misbehaviour.ts';
@@ -37,7 +38,7 @@ export async function runStorm(
 ): Promise<readonly FaultRecord[]> {
   const start = Date.now();
   const together = await runTogether(
-    room.world,
+    room,
     plan.filter(({ kind }) => !ALONE.includes(kind)),
     report,
   );
@@ -83,10 +84,14 @@ function secondsSince(start: number): string {
 }
 
 async function runTogether(
-  world: World,
+  room: TrialRoom,
   plan: readonly Fault[],
   report: (line: string) => void,
 ): Promise<readonly FaultRecord[]> {
+  const nameOf = (fault: Fault): string => `${fault.kind}-${plan.indexOf(fault)}`;
+  // One that is opened later may be among what the database loses.
+  for (const fault of plan)
+    if (fault.kind === 'suspend' || fault.kind === 'unheard') await openClient(room, nameOf(fault));
   const start = Date.now();
   const busy = new Map<string, Promise<unknown>>();
   return Promise.all(
@@ -96,7 +101,7 @@ async function runTogether(
       const before = busy.get(lane) ?? Promise.resolve();
       const done = before.then((): Promise<FaultRecord> => {
         report(`${secondsSince(start)} s: ${fault.kind} ${fault.target} for ${fault.forMs / 1000} s`);
-        return record(fault, () => apply(world, fault));
+        return record(fault, () => apply(room, fault, nameOf(fault)));
       });
       busy.set(lane, done);
       return done;
@@ -108,12 +113,15 @@ async function runTogether(
 function laneOf({ kind, target }: Fault): string {
   if (kind === 'disk-full') return target === 's3' ? 'links of s3' : 'postgres';
   if (target === 'api-s3' || target === 'worker-s3') return 'links of s3';
+  // A suspension that began or ended with commits that are lost would do so again.
+  if (kind === 'suspend') return 'postgres';
   if (kind === 'provider-misbehaves' || kind === 'receiver-misbehaves') return kind;
   if (kind === 'clock-step' || kind === 'clock-skew') return `clock of ${target}`;
   return target;
 }
 
-async function apply(world: World, fault: Fault): Promise<FaultEvidence> {
+async function apply(room: TrialRoom, fault: Fault, name: string): Promise<FaultEvidence> {
+  const { world } = room;
   switch (fault.kind) {
     case 'kill':
     case 'restart':
@@ -133,6 +141,10 @@ async function apply(world: World, fault: Fault): Promise<FaultEvidence> {
       const evidence = `${gone} tasks are gone, and ${reopened} that were over are open again`;
       return { hasFired: gone + reopened > 0, evidence, lost: { from, until } };
     }
+    case 'suspend':
+      return suspendDuringBatch(room, name, fault.forMs);
+    case 'unheard':
+      return pauseTemporal(room, name, fault.forMs);
     case 'provider-misbehaves':
       return misbehavingProvider(world, fault);
     case 'receiver-misbehaves':

@@ -12,6 +12,7 @@ import { RunningCli, runCliProcess } from './cli-process.ts';
 import type { CliResult } from './cli-process.ts';
 import { startLossyProxy } from './lossy-proxy.ts';
 import type { LossyProxy } from './lossy-proxy.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 interface WireTask {
   readonly taskId: string;
@@ -148,11 +149,11 @@ describe('a run of the command line', () => {
   it('prints the validation error of the service, with exit code 2 and no task', async () => {
     const account = await outside.darkroom.createAccount();
 
-    const unknown = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'size=4']);
+    const unknown = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'colour=4']);
     const wrong = await cli(account, ['run', 'darkroom/scene', 'prompt=x', 'resolution=2K']);
     const noModel = await cli(account, ['run', 'darkroom/none', 'prompt=x']);
 
-    assert.equal(unknown.stderr, 'additional properties not allowed: size\n');
+    assert.equal(unknown.stderr, 'additional properties not allowed: colour\n');
     assert.equal(wrong.stderr, 'invalid input: resolution: enum: got "2K", want one of "1k", "2k"\n');
     assert.match(noModel.stderr, /"darkroom\/none" does not exist/);
     for (const { code, stdout } of [unknown, wrong, noModel]) assert.deepEqual([code, stdout], [2, '']);
@@ -210,13 +211,14 @@ describe('a run of the command line', () => {
 
   it('resumes the events where the stream broke, printing each once', async () => {
     const account = await outside.darkroom.createAccount();
-    const taskId = await outside.create(account, { model: 'test/replicate', input: { prompt: 'a cut [slow 4000]' } });
+    const taskId = await outside.create(account, { model: 'test/replicate', input: { prompt: 'a cut [hold]' } });
     proxy.streams.length = 0;
     proxy.streamsToCut = 2;
 
-    const { code, stdout, stderr } = await runCliProcess(['watch', taskId, '--json'], {
-      environment: environmentOf(account, proxy.url),
-    });
+    const watching = runCliProcess(['watch', taskId, '--json'], { environment: environmentOf(account, proxy.url) });
+    await waitFor('it watches again after the second cut', () => proxy.streams.length === 3);
+    await outside.provider.release('a cut');
+    const { code, stdout, stderr } = await watching;
 
     assert.equal(code, 0, stderr);
     const lines = stdout

@@ -1,6 +1,7 @@
 /** Runs `admin` as an operator does, on the database of a test: in a process of its own, or in one for many commands. */
 import { fork, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { packageModule } from '../../src/config/package-root.ts';
 import { builtProgram } from '../support/built-program.ts';
 
@@ -33,7 +34,7 @@ export function runAdminCommand(args: readonly string[], environment: Environmen
   const child = spawn(process.execPath, [...builtProgram(), 'admin', ...args], {
     env: { ...inherited(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000,
+    timeout: GIVE_UP_MS,
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -12,7 +12,9 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { writeInstance } from '../../src/standalone/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
+import { recordJob, recordRejection } from '../../src/tasks/lifecycle/generations.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { pruneNow } from '../tasks/old-tasks.ts';
@@ -628,6 +630,47 @@ describe('admin tasks and outputs', () => {
     await assertRejected(/there is no such task/, 'tasks', 'cancel', newTaskId());
   });
 
+  it('shows the attempts at upstreams, and that an ended task holds nothing', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    const held = await ask('tasks', 'show', taskId);
+    assert.equal(held['held'], '0.01');
+    const at = { upstreamName: 'one:example.com', upstreamIndex: 0, label: 'one' };
+    await recordRejection(room.database, taskId, at, 'provider_error');
+    await recordJob(room.database, await readWorkingTask(room.database, taskId), at, 'job-7');
+
+    const shown = await ask<Printed & { attempts: Printed[] }>('tasks', 'show', taskId);
+    assert.deepEqual(
+      shown.attempts.map(({ upstream, outcome, reason }) => [upstream, outcome, reason]),
+      [
+        ['one', 'rejected', 'provider_error'],
+        ['one', 'accepted', ''],
+      ],
+    );
+    assert.deepEqual([shown['upstream'], shown['work'], shown['job']], ['one:example.com', 'submitted', 'job-7']);
+
+    await settleTask(room.database, taskId, { status: 'fail', reason: 'timed_out' }, { retentionDays: 7 });
+    const settled = await ask('tasks', 'show', taskId);
+    assert.equal(settled['held'], '0');
+    const listed = await ask<{ work: Printed[] }>('tasks', 'list', '--status', 'fail', '--account', caller.accountId);
+    assert.deepEqual(
+      listed.work.map(({ id, reason, upstream }) => [id, reason, upstream]),
+      [[taskId, 'timed_out', 'one:example.com']],
+    );
+    const ofKey = await ask<{ work: Printed[] }>('tasks', 'list', '--key', caller.keyId, '--since', '1h');
+    assert.deepEqual(ofKey.work, listed.work);
+    assert.deepEqual((await ask<{ work: Printed[] }>('tasks', 'list', '--user', 'nobody')).work, []);
+    assert.deepEqual((await ask<{ work: Printed[] }>('tasks', 'list', '--reason', 'no_output')).work, []);
+    await assertRejected(/--since: "yesterday" is not a date/, 'tasks', 'list', '--since', 'yesterday');
+    await assertRejected(/status: of kind task, want/, 'tasks', 'list', '--status', 'answered');
+  });
+
+  it('prints margins for people as a table', async () => {
+    const { stdout } = await run('margins');
+    assert.doesNotMatch(stdout, /[{}"]/);
+    assert.match(stdout, /^total +tasks \d+, textCalls \d+, /m);
+  });
+
   it('shows where the archive of a pruned task is, and cancels none', async () => {
     const caller = await room.newCaller();
     const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -668,7 +711,7 @@ describe('admin upstreams', () => {
 
     assert.deepEqual(await ask('upstreams', 'resume', 'gpu-north'), { upstream: 'gpu-north', drained: false });
     const [resumed] = await ask<Printed[]>('upstreams', 'list');
-    assert.deepEqual([resumed?.['state'], resumed?.['reason'], resumed?.['pausedUntil']], ['open', '', '']);
+    assert.deepEqual([resumed?.['state'], resumed?.['reason'], resumed?.['pausedUntil']], ['unknown', '', '']);
 
     await assertRejected(/no model names an upstream "gpu-south"/, 'upstreams', 'drain', 'gpu-south');
   });

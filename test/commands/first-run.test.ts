@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
@@ -37,7 +38,7 @@ function firstRun(): Promise<FirstRun> {
       ENCRYPTION_KEY: 'an encryption key of at least 32 characters',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: 60_000,
+    timeout: GIVE_UP_MS,
   });
   let printed = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

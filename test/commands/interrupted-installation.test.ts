@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -22,6 +22,32 @@ const NPM = `
     process.exit();
   }, 20);
 `;
+
+interface RunChild {
+  (command: string, args: readonly string[], options: object): Promise<number | string>;
+}
+
+describe('a step of an installation or build', () => {
+  it('is waited for with a line at every interval', async () => {
+    const { runChild } = (await import(packageFile('scripts/run-child.mjs'))) as { runChild: RunChild };
+    const said: string[] = [];
+    let end = (): void => {};
+
+    const code = runChild(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], {
+      title: 'The installation',
+      report: (line: string) => said.push(line),
+      onProcess: (pid: number) => {
+        end = () => void process.kill(pid, 'SIGTERM');
+      },
+      noticeMs: 5,
+    });
+    await waitFor('it has been reported', () => said.length >= 2);
+    end();
+
+    assert.equal(await code, 'SIGTERM');
+    assert.match(said[0] ?? '', /^Waiting for the installation \(\d+ s\)\.$/);
+  });
+});
 
 describe('an interrupted installation', () => {
   let clone: string;
@@ -86,6 +112,23 @@ describe('an interrupted installation', () => {
     await appendFile(path.join(clone, 'go-on'), '');
     await waitFor('it goes on', isInstalled);
     assert.equal((await begun()).length, 1);
+  });
+
+  it('ends the step of the build too, and names it', async () => {
+    await mkdir(path.join(clone, 'node_modules/.bin'), { recursive: true });
+    await appendFile(path.join(clone, 'go-on'), '');
+    const compiler = "require('node:fs').appendFileSync('begun', process.pid + '\\n'); setInterval(() => {}, 1_000);";
+    await writeFile(path.join(clone, 'node_modules/.bin/tsc'), `#!${process.execPath}\n${compiler}`, { mode: 0o755 });
+    const { child, said } = start();
+    await waitFor('the compiler works', async () => (await begun()).length === 2);
+
+    // As from a terminal whose signal reaches this process alone.
+    child.kill('SIGINT');
+    await once(child, 'close');
+
+    const [, compilerId = 0] = await begun();
+    assert.ok(!isAlive(compilerId), 'the compiler has ended');
+    assert.match(said(), /The compiler was interrupted; the next start begins it again/);
   });
 
   it('is reported as incomplete, not as a compile error', async () => {

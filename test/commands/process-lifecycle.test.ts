@@ -2,11 +2,12 @@
  * How a process of ours is stopped: once, however often the same signal arrives, and immediately when stopped again.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { packageModule } from '../../src/config/package-root.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
@@ -44,6 +45,24 @@ async function start(test: TestContext): Promise<Stubborn> {
   await waitFor('it listens', () => output.includes('ready'));
   return { child, output: () => output };
 }
+
+/** A process whose library warns. */
+const WARNING_PROGRAM = `
+  const { logProcessWarnings } = await import(${JSON.stringify(packageModule('src/commands/process-lifecycle.ts'))});
+  logProcessWarnings({ warn: ({ err }, message) => process.stdout.write(JSON.stringify({ name: err.name, message })) });
+  const { signal } = new AbortController();
+  for (let count = 0; count < 20; count++) signal.addEventListener('abort', () => {});`;
+
+it('writes warnings of Node to the log, and nothing beside it', async () => {
+  const args = ['--input-type=module', '-e', WARNING_PROGRAM];
+
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
+
+  const { name, message } = JSON.parse(stdout) as { name: string; message: string };
+  assert.equal(name, 'MaxListenersExceededWarning');
+  assert.match(message, /11 abort listeners/);
+  assert.equal(stderr, '');
+});
 
 describe('stopping a process', () => {
   it("treats the signals of a group and of a supervisor, and the supervisor's exit, as one request", async (t) => {

@@ -1,6 +1,6 @@
 /** `admin secrets`: rotating the keys from the command line, on any installation and on the file of `npm start`. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -212,6 +212,23 @@ describe('admin secrets of npm start', () => {
     const after = await start(new Date());
     assert.equal(after.encryptionKeyFallbacks, undefined);
     assert.equal(after.encryptionKey, rotated.encryptionKey);
+    await removeInstance(directory);
+  });
+
+  it('waits for no URL of a leaked signing key, which its operator has removed from the file', async () => {
+    await start(new Date(Date.now() - 24 * 3_600_000));
+    const run = (command: string) => admin({}, command, '--data-dir', directory);
+    await run('rotate');
+    const file = path.join(directory, 'secrets.json');
+    const { urlSigningKeyFallbacks: _leaked, ...kept } = JSON.parse(await readFile(file, 'utf8')) as object & {
+      urlSigningKeyFallbacks: unknown;
+    };
+    await writeFile(file, JSON.stringify(kept));
+    await start(new Date());
+
+    const { code, stderr } = await run('forget');
+
+    assert.equal(code, 0, stderr);
     await removeInstance(directory);
   });
 

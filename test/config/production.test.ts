@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
 import { ConfigurationError } from '../../src/config/environment.ts';
+import { unsetForProduction } from '../../src/config/production.ts';
 
 const GOOD = {
   DATABASE_URL: 'postgres://user:5f3c1ab0@db:5432/darkroom',
@@ -62,5 +63,26 @@ describe('production', () => {
     assert.deepEqual(problemsOf({ NODE_ENV: 'production', ADMIN_TOKEN: '7d0c9b8a6f5e4d3c2b1a09f8e7d6c5b4' }), []);
     assert.deepEqual(problemsOf(OFF_LOOPBACK), []);
     assert.deepEqual(problemsOf({ NODE_ENV: 'production', DATABASE_URL: 'postgres://darkroom@db/darkroom' }), []);
+  });
+});
+
+describe('what production usually sets', () => {
+  const namesOf = (environment: NodeJS.ProcessEnv, role: 'api' | 'worker' = 'api'): readonly string[] =>
+    unsetForProduction({ ...GOOD, ...environment }, role).map(({ name }) => name);
+  const ALL = ['DRAIN_SECONDS', 'METRICS_PORT', 'TASK_RETENTION_DAYS', 'TEXT_CALL_RETENTION_DAYS'];
+
+  it('is named with what its absence means, and not in development', () => {
+    assert.deepEqual(namesOf({ NODE_ENV: 'production' }), ALL);
+    assert.deepEqual(namesOf(OFF_LOOPBACK), ALL);
+    assert.deepEqual(namesOf({ NODE_ENV: 'production' }, 'worker'), ALL.slice(1));
+    assert.deepEqual(namesOf({}), []);
+    const [first] = unsetForProduction({ ...GOOD, NODE_ENV: 'production' }, 'api');
+    assert.match(first?.effect ?? '', /requests .* fail/);
+  });
+
+  it('is not named when the operator has decided, for 0 too', () => {
+    const decided = Object.fromEntries(ALL.map((name) => [name, '0']));
+    assert.deepEqual(namesOf({ NODE_ENV: 'production', ...decided }), []);
+    assert.deepEqual(namesOf({ NODE_ENV: 'production', ...decided, METRICS_PORT: '' }), ['METRICS_PORT']);
   });
 });

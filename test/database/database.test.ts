@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { EventEmitter, once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { after, before, describe, it, mock } from 'node:test';
+import { timeOutMs } from '../../src/config/time-outs.ts';
 import { DatabaseUnavailableError, UniqueViolationError, openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { NestedConnectionError } from '../../src/database/connection-waits.ts';
@@ -238,5 +242,61 @@ describe('a migration', () => {
     } finally {
       await other.close();
     }
+  });
+});
+
+describe('a busy pool', () => {
+  it('is waited for as long as a statement may take, and then reported as unavailable', async () => {
+    const busy = openDatabase({ ...programConfig(testDatabase.url), poolSize: 1 }, silentLogger());
+    const [begun, release] = [new EventEmitter(), new EventEmitter()];
+    const held = busy.transaction(async (transaction) => {
+      await transaction.query(select, [1]);
+      begun.emit('begun');
+      await once(release, 'release');
+    });
+    await once(begun, 'begun');
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const patient = busy.query(select, [1]);
+      mock.timers.tick(timeOutMs(15_000));
+      release.emit('release');
+      await Promise.all([held, patient]);
+
+      const begunAgain = once(begun, 'begun');
+      const heldAgain = busy.transaction(async () => {
+        begun.emit('begun');
+        await once(release, 'release');
+      });
+      await begunAgain;
+      const rejected = assert.rejects(busy.query(select, [1]), DatabaseUnavailableError);
+      mock.timers.tick(timeOutMs(20_000));
+      await rejected;
+      release.emit('release');
+      await heldAgain;
+    } finally {
+      mock.timers.reset();
+    }
+    await busy.close();
+  });
+
+  it('rejects a connection that is not established, long before that', async () => {
+    const silent = createServer();
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const connected = once(silent, 'connection');
+    const { port } = silent.address() as AddressInfo;
+    const unavailable = openDatabase({ url: `postgres://x:x@127.0.0.1:${port}/x`, poolSize: 1 }, silentLogger());
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const rejected = assert.rejects(unavailable.query(select, [1]), DatabaseUnavailableError);
+      const [socket] = (await connected) as [Socket];
+      mock.timers.tick(timeOutMs(5_000));
+      await rejected;
+      socket.destroy();
+    } finally {
+      mock.timers.reset();
+    }
+    silent.close();
+    await unavailable.close();
   });
 });

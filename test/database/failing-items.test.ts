@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
-import { createIsolation, listFailingItems } from '../../src/database/failing-items.ts';
+import { countFailingItems, createIsolation, listFailingItems } from '../../src/database/failing-items.ts';
 import type { Isolation } from '../../src/database/failing-items.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -86,6 +86,23 @@ describe('items of a pass', () => {
       waits.push(await waitSeconds('bad-slow'));
     }
     assert.deepEqual(waits, [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+  });
+
+  it('are stated as failing after three passes, until they succeed', async () => {
+    const failing = async (): Promise<number> => (await countFailingItems(room.database)).get('object') ?? 0;
+    const before = await failing();
+    await work(['bad-often']);
+    for (let retry = 0; retry < 2; retry++) {
+      assert.equal(await failing(), before);
+      await comeDue('bad-often');
+      await work(['bad-often']);
+    }
+    assert.equal(await failing(), before + 1);
+    await room.database.query({
+      name: 'test_failed_long_ago',
+      text: `UPDATE failing_items SET last_failed_at = now() - interval '3 hours' WHERE subject_id = 'bad-often'`,
+    });
+    assert.equal(await failing(), before, 'nobody tries it any more');
   });
 
   it('are removed from the list once they succeed', async () => {

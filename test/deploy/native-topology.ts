@@ -15,6 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { packageFile } from '../../src/config/package-root.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { launchProcess } from '../../src/standalone/launch.ts';
@@ -26,7 +27,6 @@ import { findTemporalPorts } from './temporal-ports.ts';
 import { setUpTemporalSchema } from './temporal-programs.ts';
 
 const run = promisify(execFile);
-const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 20_000;
 const LOOPBACK = '127.0.0.1';
 
@@ -150,7 +150,7 @@ async function startPostgres(
   await createCluster(cluster.directory, cluster.password);
   const server = launchProcess(await clusterLaunch(cluster));
   toStop.push(() => stopProcess(server, 'SIGINT'));
-  await waitForCluster(cluster, AbortSignal.timeout(START_TIMEOUT_MS));
+  await waitForCluster(cluster, AbortSignal.timeout(GIVE_UP_MS));
 
   // The image's superuser has a different name from ours, and the script gives our superuser's name to an ordinary
   // user.
@@ -214,7 +214,7 @@ async function canConnect(port: number): Promise<void> {
 
 /** Retries as `restart: on-failure` and a health check do. */
 async function waitForSuccess<T>(attempt: () => Promise<T>, check: () => void = () => {}): Promise<T> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + GIVE_UP_MS;
   for (;;) {
     try {
       return await attempt();

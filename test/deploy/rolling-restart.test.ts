@@ -46,11 +46,12 @@ const TEXT_TOKENS = 40;
 /**
  * Failures of a machine that is slower than the load, with or without a restart, which are retried by design:
  * timeouts while waiting for a connection, for the row of the account or of the upstream, and for one of the
- * downloads that one account may have at a time.
+ * downloads that one account may have at a time; and waits of a worker that was taken for dead, or for one that never
+ * got them.
  */
 const PASSING: Readonly<Record<string, readonly string[]>> = {
   submitGeneration: ['DatabaseUnavailableError', 'UpstreamBusyError'],
-  awaitGeneration: ['DatabaseUnavailableError'],
+  awaitGeneration: ['DatabaseUnavailableError', 'WorkerDied'],
   archiveOutputs: ['DatabaseUnavailableError', 'provider_unavailable'],
   settleTask: ['DatabaseUnavailableError', 'AccountBusyError'],
 };
@@ -117,15 +118,15 @@ describe('a rolling restart under load', () => {
   }
 
   /**
-   * Creates tasks that outlive the restart of a worker, until that worker waits for the provider's work on one. Their
+   * Creates tasks that last until they are released, until that worker waits for the provider's work on one. Their
    * submit does not count, although it is prolonged: it ends within the grace time, and nothing is handed back.
    *
-   * @returns that task: the worker must hand it back.
+   * @param marker a part of their prompts. @returns that task: the worker must hand it back.
    */
-  async function occupy(worker: Role): Promise<string> {
+  async function occupy(worker: Role, marker: string): Promise<string> {
     let taskId = '';
     await waitFor('the worker waits for a task that lasts', async () => {
-      const prompt = 'a lake [slow 45000] [delay-submit 1500]';
+      const prompt = `${marker} [hold] [delay-submit 1500]`;
       const text = await ask('POST', '/v1/tasks', { model: 'test/tasks', input: { prompt } });
       ({ taskId } = (JSON.parse(text) as { data: { taskId: string } }).data);
       tasks.push(taskId);
@@ -195,9 +196,11 @@ describe('a rolling restart under load', () => {
         await restart(api);
         await waitFor('the balancer has it back', () => proxy.isReady(place));
       }
-      for (const worker of darkroom.workers) {
-        occupying.push(await occupy(worker));
+      for (const [place, worker] of darkroom.workers.entries()) {
+        const marker = `lake ${place}`;
+        occupying.push(await occupy(worker, marker));
         await restart(worker);
+        await provider.release(marker);
       }
     } finally {
       await loading.stop();
@@ -213,17 +216,16 @@ describe('a rolling restart under load', () => {
       ends.filter(({ status }) => status !== 'success').map(({ taskId, error }) => ({ taskId, error })),
       [],
     );
-    const handedBack: string[] = [];
-    await Promise.all(
-      tasks.map(async (taskId) => {
-        if (await validateHistory(taskId)) handedBack.push(taskId);
-      }),
+    const attempts = new Map(
+      await Promise.all(tasks.map(async (taskId) => [taskId, await validateHistory(taskId)] as const)),
     );
+    const handedBack = tasks.filter((taskId) => attempts.get(taskId)?.isHandedBack === true);
     assert.deepEqual(
-      occupying.filter((taskId) => !handedBack.includes(taskId)),
+      occupying.filter((taskId) => !handedBack.includes(taskId) && attempts.get(taskId)?.isRetried === false),
       [],
-      'each worker handed back what it was in the middle of',
+      'each worker handed back what it was in the middle of, unless an overloaded machine had ended that before',
     );
+    assert.ok(handedBack.length > 0);
     const perApi = proxy.sent.join(' and ');
     t.diagnostic(
       `${requests} requests, ${perApi} to each api; ${tasks.length} tasks, ${handedBack.length} handed back`,
@@ -234,15 +236,15 @@ describe('a rolling restart under load', () => {
   /** Attempts that no worker received although all of them were running: docs/decisions/0020, "Remaining". */
   const lostStarts: string[] = [];
 
-  /** @returns whether an activity of it was handed back and started again elsewhere. */
-  async function validateHistory(taskId: string): Promise<boolean> {
+  /** @returns whether an activity of it was handed back, or ended by a slow machine, and started again. */
+  async function validateHistory(taskId: string): Promise<{ isHandedBack: boolean; isRetried: boolean }> {
     const handle = darkroom.temporal.workflow.getHandle(taskId);
     await handle.result();
     const { events = [] } = await handle.fetchHistory();
     const timedOut = events?.find((event) => event.activityTaskTimedOutEventAttributes != null);
     assert.equal(timedOut, undefined, `an activity of ${taskId} timed out`);
     const byId = new Map((events ?? []).map((event) => [String(event.eventId), event]));
-    let isHandedBack = false;
+    let [isHandedBack, isRetried] = [false, false];
     for (const { activityTaskStartedEventAttributes: started, eventTime } of events ?? []) {
       if (started?.lastFailure == null) continue;
       const { lastFailure, scheduledEventId, attempt } = started;
@@ -256,13 +258,17 @@ describe('a rolling restart under load', () => {
         const isOfRestart = stops.some((stop) => stop.from <= to && stop.to >= from);
         assert.ok(!isOfRestart, `a heartbeat was missed: ${what}, from ${from} to ${to} of ${JSON.stringify(stops)}`);
         lostStarts.push(what);
+        isRetried = true;
         continue;
       }
       const type = lastFailure.applicationFailureInfo?.type;
-      if (PASSING[name]?.includes(type ?? '') === true) continue;
+      if (PASSING[name]?.includes(type ?? '') === true) {
+        isRetried = true;
+        continue;
+      }
       assert.equal(type, 'WorkerShutdown', what);
       isHandedBack = true;
     }
-    return isHandedBack;
+    return { isHandedBack, isRetried };
   }
 });

@@ -7,7 +7,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { ERROR_KINDS } from '@darkroom/api/facts/error-kinds';
 import { packageFile } from '../../src/config/package-root.ts';
+import type { HttpProblem } from '../../src/http/app/errors.ts';
+import { textProblemOf } from '../../src/http/text/problem.ts';
+import { errorBody } from '../../src/text/error-body.ts';
+import { documentedCaddyfile, shippedCaddyfile } from '../deploy/caddy-program.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 
 const PAGE = readFileSync(packageFile('docs/operations/machines.md'), 'utf8');
@@ -78,4 +83,23 @@ describe('the layouts of machines', () => {
       }
     },
   );
+});
+
+describe('the proxies', () => {
+  for (const [name, caddyfile] of [
+    ['docs/operations/machines.md', documentedCaddyfile],
+    ['docker/caddy/Caddyfile', shippedCaddyfile],
+  ] as const) {
+    it(`answer with the error of the API where no api does: ${name}`, () => {
+      const text = caddyfile('http://example', ['api:8787']);
+      const { message, retryAfterSeconds } = ERROR_KINDS.unavailable;
+      const problem = { kind: 'unavailable', message, violations: [] } as unknown as HttpProblem;
+
+      const [, body = '', status] = /^\t\trespond `(.*)` (\d+)$/m.exec(text) ?? [];
+      assert.deepEqual(JSON.parse(body), errorBody(textProblemOf(problem)));
+      assert.equal(Number(status), ERROR_KINDS.unavailable.status);
+      assert.match(text, new RegExp(`^\\t\\theader Retry-After ${retryAfterSeconds}$`, 'm'));
+      assert.match(text, /^\thandle_errors 502 503 504 \{$/m);
+    });
+  }
 });

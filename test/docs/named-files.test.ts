@@ -15,7 +15,7 @@ const TASKS = '/workflows?query=WorkflowType%3D%22mediaTask%22';
 const QUOTING = ['docs/operations/runbook.md', 'docs/operations/observe.md'];
 const QUOTED = /`([^`\n]+)`/g;
 /** Several words in backticks are a log line, unless they are something to type or a piece of JSON. */
-const TYPED = /^(?:admin|chronyc|curl|darkroom|docker|kubectl|npm|psql|systemctl|GET|POST|SELECT) |^"/;
+const TYPED = /^(?:admin|chronyc|curl|darkroom|docker|grep|kubectl|npm|psql|systemctl|DELETE|GET|POST|SELECT) |^"/;
 
 function operationsPages(): readonly string[] {
   return readdirSync(packageFile('docs/operations')).map((name) => `docs/operations/${name}`);

@@ -1,6 +1,6 @@
 /** Responses in the background with a real Temporal, PostgreSQL, two apis and a worker. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -105,6 +105,15 @@ describe('responses in the background', () => {
     const created = await Promise.all([1, 2, 3].map(() => crowded.create(body)));
     for (const { id } of created) await crowded.waitForStatus(id, 'incomplete');
     for (const { id } of created) await assertSettledOnce(id, own);
+  });
+
+  it('run many at once without a warning of Node', async () => {
+    const created = await Promise.all(Array.from({ length: 30 }, () => client.create(LONG_ANSWER)));
+    for (const { id } of created) await client.waitForStatus(id, 'in_progress', 'incomplete');
+    for (const { id } of created) await client.cancel(id);
+
+    const log = await readFile(darkroom.logFile, 'utf8');
+    assert.doesNotMatch(log, /MaxListenersExceededWarning/);
   });
 
   it('go on elsewhere when their api stops', async () => {

@@ -51,14 +51,16 @@ describe('an image as a data URL', { concurrency: true }, () => {
   it('is rejected when it is no image of these kinds, and fails its task when only its content is not', async () => {
     const { client } = await darkroom.createAccount();
 
-    for (const image of ['data:image/svg+xml;base64,PHN2Zy8+', 'data:image/png,abc', 'data:text/html;base64,AAAA']) {
+    for (const image of ['data:image/svg+xml;base64,PHN2Zy8+', 'data:text/html;base64,AAAA']) {
       const rejected = await client.create(body(image));
       assert.equal(rejected.status, 400, image);
       assert.match(rejected.body.message, /^invalid input: image: pattern: got "data:/);
     }
-    const lying = await client.create(body('data:image/png;base64,bm8gcGljdHVyZQ=='));
-    const task = await client.waitForTerminal(lying.body.data.taskId);
-    assert.equal(task.error?.reason, 'input_invalid');
-    assert.equal(task.billing.captured, '0');
+    for (const image of ['data:image/png;base64,bm8gcGljdHVyZQ==', 'data:image/png,abc']) {
+      const lying = await client.create(body(image));
+      const task = await client.waitForTerminal(lying.body.data.taskId);
+      assert.equal(task.error?.reason, 'input_invalid');
+      assert.equal(task.billing.captured, '0');
+    }
   });
 });

@@ -341,7 +341,7 @@ describe('a provider that misbehaves', () => {
     );
   }
 
-  it('fails the task with a reason and a line in the log, once, and is not paid', { timeout: 180_000 }, async () => {
+  it('fails the task with a reason and a line in the log, once, and is not paid', async () => {
     await Promise.all(Object.entries(CASES).map(([name, each]) => check(name, each)));
 
     const { database } = darkroom.testDatabase;

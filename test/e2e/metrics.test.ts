@@ -73,7 +73,7 @@ describe('the metrics of a running service', () => {
     const [ofApi, ofWorker] = [await scrape(api), await scrape(worker)];
 
     const own = (name: string, of: string) =>
-      (of === 'api' ? /^darkroom_http_(?:conn|event)/ : /^darkroom_worker_/).test(name);
+      (of === 'api' ? /^darkroom_(?:http_(?:conn|event)|provider_credential)/ : /^darkroom_worker_/).test(name);
     const families = [...(await everyMetric()).keys()];
     const missing = (seen: Exposition, other: string) =>
       families.filter((name) => !seen.families.has(name) && !own(name, other));

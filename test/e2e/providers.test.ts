@@ -123,7 +123,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
     // Proves C2-6, C4-5, C7-37.
     it(`${protocol}: fails as TASK_TIMEOUT when the provider takes longer than the timeout of the caller`, async () => {
-      const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 2 });
+      const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 6 });
 
       const task = await account.client.waitForTerminal(taskId);
       assert.equal(task.status, 'fail');
@@ -177,10 +177,11 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
 
   for (const protocol of ['replicate', 'tasks'] as const) {
     it(`${protocol}: stops the job at the provider when it is cancelled before the submit was answered`, async () => {
-      const { account, marker, taskId } = await start(protocol, '[delay-submit 4000] [slow 600000]');
+      const { account, marker, taskId } = await start(protocol, '[hold-submit] [slow 600000]');
       await outside.waitForProvider(marker, 'submit');
 
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
+      await outside.provider.release(marker);
       const task = await account.client.waitForTerminal(taskId);
 
       assert.equal(task.error?.code, 'TASK_CANCELLED');
@@ -213,13 +214,14 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   }
 
   it('ends as cancelled when the work is done before Temporal receives the accepted cancel', async () => {
-    const { account, marker, taskId } = await start('replicate', '[slow 1500]');
+    const { account, marker, taskId } = await start('replicate', '[hold]');
     await outside.waitForProvider(marker, 'submit');
     // What accepting a cancel writes, except for the notification of Temporal: in this test it never comes.
     await outside.darkroom.testDatabase.database.query(
       { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
       [taskId],
     );
+    await outside.provider.release(marker);
 
     const task = await account.client.waitForTerminal(taskId);
     assert.equal(task.status, 'fail');
@@ -230,12 +232,13 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   });
 
   it('captures what the provider bills for work that was done when its cancel was accepted', async () => {
-    const { account, marker, taskId } = await start('tasks', '[slow 1500] [bills 0.004]');
+    const { account, marker, taskId } = await start('tasks', '[hold] [bills 0.004]');
     await outside.waitForProvider(marker, 'submit');
     await outside.darkroom.testDatabase.database.query(
       { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
       [taskId],
     );
+    await outside.provider.release(marker);
 
     const task = await account.client.waitForTerminal(taskId);
 

@@ -218,21 +218,41 @@ describe('a stored output', () => {
       taskId,
       JSON.stringify([{ key: produced, sizeBytes: 1, sha256: '' }, { url: 'https://example.com/x.png' }]),
     );
-    const left = [`outputs/ZZ/${newTaskId()}-generated-left`, `files/ZZ/${newId('file')}-original`];
-    const foreign = ['outputs/reports/2026.pdf', 'files/ZZ/another', `elsewhere/${taskId}`];
+    const archive = (id: string): string => `${id}-0123456789abcdef.ndjson.gz`;
+    const left = [
+      `outputs/ZZ/${newTaskId()}-generated-left`,
+      `files/ZZ/${newId('file')}-original`,
+      `archive/tasks/${account.id}/2026-01/${archive(newTaskId())}`,
+      `archive/text-calls/2026-01/${archive('chatcmpl-left')}`,
+    ];
+    const listed = [
+      `archive/tasks/${account.id}/2026-01/${archive(newTaskId())}`,
+      `archive/text-calls/2026-01/${archive('chatcmpl-listed')}`,
+    ];
+    await served.room.rows(
+      `INSERT INTO task_archives (account_id, object_key, size_bytes, sha256, tasks) VALUES ($1, $2, 10, '', 1)`,
+      account.id,
+      listed[0],
+    );
+    await served.room.rows(
+      `INSERT INTO text_call_archives (object_key, size_bytes, sha256, calls, first_created_at, last_created_at)
+       VALUES ($1, 10, '', 1, now(), now())`,
+      listed[1],
+    );
+    const foreign = ['outputs/reports/2026.pdf', 'files/ZZ/another', 'archive/tasks/report', `elsewhere/${taskId}`];
     const young = `outputs/ZZ/${newTaskId()}-archived-young`;
-    for (const each of [...left, ...foreign, produced, beingArchived, young]) {
+    for (const each of [...left, ...listed, ...foreign, produced, beingArchived, young]) {
       await served.store.put(each, randomBytes(10), { mimeType: 'image/png' });
     }
     const root = served.http.config.store.storeUrl.replace('file://', '');
     const aDayAgo = new Date(Date.now() - DAY_MS - MINUTE_MS);
-    for (const each of [...left, ...foreign, produced, beingArchived, key])
+    for (const each of [...left, ...listed, ...foreign, produced, beingArchived, key])
       await utimes(path.join(root, each), aDayAgo, aDayAgo);
 
-    assert.deepEqual(await sweep('unnamed'), { deleted: 2 });
+    assert.deepEqual(await sweep('unnamed'), { deleted: 4 });
 
     for (const each of left) assert.equal(await isStored(each), false, each);
-    for (const each of [key, produced, beingArchived, young, ...foreign]) {
+    for (const each of [key, produced, beingArchived, young, ...listed, ...foreign]) {
       assert.equal(await isStored(each), true, each);
     }
   });

@@ -3,13 +3,14 @@
  * recording that is longer than was held for is not sent.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ApiTask } from '../support/api-client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -60,6 +61,11 @@ class TranscriptionServer {
     const seconds = /^\/recordings\/([\d.]+)\.wav$/.exec(request.url ?? '')?.[1];
     if (seconds !== undefined) {
       response.end(drawAudio('a station', Number(seconds)));
+      return;
+    }
+    const file = /^\/files\/([\w.]+)$/.exec(request.url ?? '')?.[1];
+    if (file !== undefined) {
+      response.end(await readFile(packageFile(`packages/media/test/files/${file}`)));
       return;
     }
     const chunks: Buffer[] = [];
@@ -195,10 +201,10 @@ describe('a transcription', { concurrency: true }, () => {
     assert.equal(task.billing.captured, '0.004', JSON.stringify(task));
   });
 
-  it('never costs more than was held, whatever the provider reports', async () => {
+  it('is priced by its measured length, whatever the provider reports', async () => {
     const task = await run('overlong', 4, { max_seconds: 10 });
 
-    assert.deepEqual(task.billing, { currency: 'USD', held: '0.01', captured: '0.01', released: '0' });
+    assert.deepEqual(task.billing, { currency: 'USD', held: '0.01', captured: '0.004', released: '0.006' });
   });
 
   it('fails before anything is sent when the recording is longer than was held for', async () => {
@@ -231,6 +237,22 @@ describe('a transcription', { concurrency: true }, () => {
 
     assert.equal(task.billing.captured, '0.004', JSON.stringify(task));
   });
+
+  for (const [file, captured] of [
+    ['live.webm', '0.003008'],
+    ['mp42_audio.m4a', '0.003'],
+    ['safari.mp4', '0.003064'],
+  ] as const) {
+    it(`takes ${file} from a URL for audio, and is priced by its counted packets`, async () => {
+      const account = await darkroom.createAccount();
+      const input = { audio_url: `${server.url}/files/${file}`, formats: ['text'] };
+      const { body } = await account.client.create({ model: 'test/unmeasured', input });
+      const task = await account.client.waitForTerminal(body.data.taskId);
+
+      assert.equal(task.status, 'success', JSON.stringify(task));
+      assert.equal(task.billing.captured, captured);
+    });
+  }
 
   it('is not sent if the recording is empty', async () => {
     const task = await run('whisper', 0);

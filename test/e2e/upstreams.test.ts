@@ -120,7 +120,12 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
 
   it('gets no requests from any task for as long as its Retry-After says', async () => {
     const first = await start('busy', '[reject-first 1] [retry-after 4]');
-    await outside.waitForProvider(first.marker, 'rejected');
+    // What the provider has answered is known to all once the worker has recorded it.
+    await waitFor('the pause is recorded', async () => {
+      const statement = `SELECT 1 FROM upstream_states WHERE upstream = 'busy' AND paused_until IS NOT NULL`;
+      const { database } = outside.darkroom.testDatabase;
+      return (await database.query({ name: 'test_pause', text: statement })).length > 0;
+    });
     const others = await Promise.all([start('busy', ''), start('busy', '')]);
     for (const task of [first, ...others]) assert.equal((await end(task)).status, 'success');
 
@@ -229,7 +234,7 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
   });
 
   it('fails a task as provider_unavailable when it cannot be reached before the deadline', async () => {
-    const task = await start('gone', '', { timeoutSeconds: 5 });
+    const task = await start('gone', '', { timeoutSeconds: 20 });
 
     assert.equal((await end(task)).error?.reason, 'provider_unavailable');
   });

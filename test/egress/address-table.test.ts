@@ -11,7 +11,7 @@ import { checkUrl, mayConnect, targetOf } from '../../src/egress/policy.ts';
 import { watchConnects } from './connects.ts';
 import type { Connect } from './connects.ts';
 import { ADDRESSES, SMOKESCREEN, URLS } from './fixtures/addresses.ts';
-import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen, message } from './loopback.ts';
+import { AMPLE_MS, egressOf, failsWith, listen, message } from './loopback.ts';
 import { address as addressAnswer, startNameServer } from './name-server.ts';
 
 const FAILURE = 'the address could not be reached';
@@ -32,7 +32,7 @@ function assertTried(tried: readonly Connect[], expected: string | undefined, wh
   assert.equal(tried[0]?.port, 443, what);
 }
 
-describe('the table of addresses', BOUNDED, () => {
+describe('the table of addresses', () => {
   it('holds both kinds, each address once', () => {
     assert.ok(ADDRESSES.filter(({ isPublic }) => isPublic).length > 15);
     assert.ok(ADDRESSES.filter(({ isPublic }) => !isPublic).length > 100);
@@ -92,7 +92,7 @@ describe('the table of addresses', BOUNDED, () => {
   });
 });
 
-describe('the table of URLs', BOUNDED, () => {
+describe('the table of URLs', () => {
   for (const { url, reaches, what } of URLS) {
     it(`${reaches === undefined ? 'rejects' : 'accepts'} ${JSON.stringify(url)} (${what})`, async (t) => {
       const tried = watchConnects(t);

@@ -17,7 +17,7 @@ import { createUpstreamDownload } from '../../src/providers/upstream-download.ts
 import { createExchanges } from '../../src/upstreams/exchange.ts';
 import { letPass } from '../support/let-pass.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { AMPLE_MS, BOUNDED, CERTIFICATE, KEY, egressOf } from './loopback.ts';
+import { AMPLE_MS, CERTIFICATE, KEY, egressOf } from './loopback.ts';
 
 /** A body in one piece is read completely before the reader's own buffer is full; larger ones are not. */
 const LENGTHS = [16_384, 65_536, 300_000, 3_000_000];
@@ -123,7 +123,7 @@ async function readTextLate(test: TestContext, ending: Ending, onFreshConnection
   return Buffer.concat(chunks);
 }
 
-describe('a response after which the server closes its connection', BOUNDED, () => {
+describe('a response after which the server closes its connection', () => {
   for (const [reader, read] of Object.entries(READERS)) {
     for (const [framing, frame] of Object.entries(FRAMINGS)) {
       it(`arrives completely at ${reader} that is slow, when its end is marked by ${framing}`, async (t) => {

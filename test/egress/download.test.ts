@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen } from './loopback.ts';
+import { AMPLE_MS, egressOf, failsWith, listen } from './loopback.ts';
 
-describe('download', BOUNDED, () => {
+describe('download', () => {
   const bound = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 1_000_000 };
 
   it('streams the bytes and the type without its parameters', async (t) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { BOUNDED, egressOf, failsWith, listen, message } from './loopback.ts';
+import { egressOf, failsWith, listen, message } from './loopback.ts';
 
-describe('post', BOUNDED, () => {
+describe('post', () => {
   it('sends method, headers and body, and requests neither compression nor keep-alive', async (t) => {
     const bodies: string[] = [];
     const receiver = await listen(t, (request, response) => {
@@ -200,7 +200,7 @@ describe('post', BOUNDED, () => {
   });
 });
 
-describe('the client', BOUNDED, () => {
+describe('the client', () => {
   it('logs what the operator allows, once, and nothing when that is empty', (t) => {
     const { logged } = egressOf(t, ['http://127.0.0.1:9000', 'receiver.internal:443']);
     const { logged: loggedByOther } = egressOf(t, []);

@@ -23,9 +23,6 @@ export const CERTIFICATE = readFileSync(packageFile('test/egress/fixtures/receiv
 /** Long enough never to expire for a server that is expected to respond. */
 export const AMPLE_MS = 60_000;
 
-/** A broken deadline shows as a failure, not as a run that never ends. */
-export const BOUNDED = { timeout: 180_000 };
-
 /** A server that listens, and the requests that reached it. */
 export interface Listening {
   readonly port: number;

@@ -21,7 +21,7 @@ import {
 } from '../../src/egress/name-resolver.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
 import { watchConnects } from './connects.ts';
-import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen, message } from './loopback.ts';
+import { AMPLE_MS, egressOf, failsWith, listen, message } from './loopback.ts';
 import { address, startNameServer } from './name-server.ts';
 import type { Decide } from './name-server.ts';
 
@@ -57,7 +57,7 @@ const optionsOf = (accountId: string, signal = new AbortController().signal) => 
   mayBeGranted: false,
 });
 
-describe('twenty callbacks to names whose server never responds', BOUNDED, () => {
+describe('twenty callbacks to names whose server never responds', () => {
   it("delay neither another account's callbacks nor its downloads, nor the names that operators configured", async (t) => {
     const { receiver, server, egress, over, ended, stop } = await attackWith(t, 20);
     while (server.queries.length < 2 * LOOKUPS_PER_ACCOUNT) await new Promise(setImmediate);
@@ -91,7 +91,7 @@ describe('twenty callbacks to names whose server never responds', BOUNDED, () =>
   });
 });
 
-describe('the share of an account', BOUNDED, () => {
+describe('the share of an account', () => {
   it('limits its lookups and its waiting ones, and leaves capacity to other accounts', async (t) => {
     const { resolve, queries } = await startNameServer(t, partlySilent);
     const stop = new AbortController();
@@ -132,7 +132,7 @@ describe('the share of an account', BOUNDED, () => {
   });
 });
 
-describe('a name server', BOUNDED, () => {
+describe('a name server', () => {
   const addresses = (count: number): Decide => {
     return (name, type, way) => {
       if (type === 'AAAA') return { answers: [] };
@@ -231,7 +231,7 @@ describe('a name server', BOUNDED, () => {
   });
 });
 
-describe('the hosts file', BOUNDED, () => {
+describe('the hosts file', () => {
   it('is used for names that an entry of EGRESS_ALLOW may grant, and for no others', async (t) => {
     const directory = await mkdtemp(path.join(tmpdir(), 'hosts-'));
     t.after(() => rm(directory, { recursive: true }));

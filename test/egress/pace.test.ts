@@ -7,7 +7,7 @@ import { PACE } from '../../src/egress/pace.ts';
 import type { Pace } from '../../src/egress/pace.ts';
 import { createUpstreamDownload } from '../../src/providers/upstream-download.ts';
 import { letPass } from '../support/let-pass.ts';
-import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen } from './loopback.ts';
+import { AMPLE_MS, egressOf, failsWith, listen } from './loopback.ts';
 
 /** Never reached. */
 const PATIENT: Pace = { answerMs: AMPLE_MS, silentMs: AMPLE_MS, graceMs: AMPLE_MS, leastBytesPerSecond: 1 };
@@ -19,7 +19,7 @@ function drip(response: ServerResponse): void {
   response.once('close', () => clearInterval(timer));
 }
 
-describe('the minimum rate of a download', BOUNDED, () => {
+describe('the minimum rate of a download', () => {
   const bound = { accountId: 'ac-1', timeoutMs: AMPLE_MS, maxBytes: 100_000_000 };
 
   it('ends a body that is too slow, and closes its connection', async (t) => {

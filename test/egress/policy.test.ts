@@ -76,7 +76,7 @@ describe('checkUrl', () => {
 
   // Proves C2-12.
   it('rejects a literal address that is not public, in any spelling, with the message of the contract', () => {
-    const problem = '127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW';
+    const problem = '127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW=127.0.0.1:443';
     const hosts = [
       '127.0.0.1',
       '127.1',
@@ -90,8 +90,8 @@ describe('checkUrl', () => {
     for (const host of hosts) assert.equal(problemOf(`https://${host}/cb`), problem, host);
 
     assert.match(problemOf('https://[::ffff:127.0.0.1]/') ?? '', /^::ffff:7f00:1 is not a public address/);
-    assert.match(problemOf('https://[::1]:8443/') ?? '', /^::1 is not a public address/);
-    assert.match(problemOf('http://10.0.0.1:8080/') ?? '', /^10\.0\.0\.1 is not a public address/);
+    assert.match(problemOf('https://[::1]:8443/') ?? '', /^::1 is not a public address; .* EGRESS_ALLOW=\[::1\]:8443$/);
+    assert.match(problemOf('http://10.0.0.1:8080/') ?? '', /EGRESS_ALLOW=http:\/\/10\.0\.0\.1:8080$/);
     assert.match(problemOf('https://%6cocalhost/') ?? '', /^localhost is not a public address/);
     assert.match(problemOf('https://a.localhost./') ?? '', /^a\.localhost is not a public address/);
   });

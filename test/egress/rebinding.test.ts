@@ -10,7 +10,7 @@ import type { EgressError } from '../../src/egress/egress-error.ts';
 import type { Egress } from '../../src/egress/guarded-client.ts';
 import { watchConnects } from './connects.ts';
 import type { Connect } from './connects.ts';
-import { AMPLE_MS, BOUNDED, egressOf, failsWith, listen, message } from './loopback.ts';
+import { AMPLE_MS, egressOf, failsWith, listen, message } from './loopback.ts';
 import { NXDOMAIN, address, startNameServer } from './name-server.ts';
 import type { Decide, NameServer, Reply } from './name-server.ts';
 
@@ -48,7 +48,7 @@ async function failsAlike(work: Promise<unknown>): Promise<EgressError> {
   return error;
 }
 
-describe('a name server', BOUNDED, () => {
+describe('a name server', () => {
   it('that returns a public address first and a private one later leads to the first one only', async (t) => {
     let asked = 0;
     const s = await scene(t, (name, type) => {

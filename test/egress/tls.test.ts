@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { BOUNDED, CERTIFICATE, egressOf, failsWith, listen, message } from './loopback.ts';
+import { CERTIFICATE, egressOf, failsWith, listen, message } from './loopback.ts';
 
-describe('TLS', BOUNDED, () => {
+describe('TLS', () => {
   it('delivers when the chain is trusted and carries the name of the URL, whatever the address', async (t) => {
     const receiver = await listen(t, (_request, response) => response.writeHead(204).end(), true);
     const { egress } = egressOf(t, [`receiver.test:${receiver.port}`], {

@@ -140,6 +140,11 @@ export const PACKAGES_THAT_CONNECT: Readonly<
     ],
     reason: 'to the Temporal server that is configured',
   },
+  'libheif-js': {
+    files: ['packages/media/src/heic-decoding.ts'],
+    reason:
+      'its loader could fetch its WebAssembly; the bundle that is imported has it inside, in a child without a network',
+  },
   pg: {
     files: [
       'src/database/copy.ts',

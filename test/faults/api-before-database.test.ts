@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { waitForDatabase } from '../../src/commands/wait-for-database.ts';
 import { openDatabase } from '../../src/database/database.ts';
+import { createDatabaseWait } from '../../src/processes/wait-for-database.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
+import type { ApiClient } from '../support/api-client.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';
 import type { DatabaseWire } from '../support/database-wire.ts';
 import { startDarkroom } from '../support/darkroom.ts';
@@ -30,6 +31,10 @@ describe('an api that is started before its database', () => {
     wire.close();
   });
 
+  /** Only the database knows that there is no such task, and a busy machine may let a request to it time out. */
+  const waitForService = (client: ApiClient): Promise<void> =>
+    waitFor('it serves', async () => (await client.get('tk-svc-00000000000000000000000001')).status === 404);
+
   async function startWithoutDatabase(): Promise<{ readonly started: Promise<unknown> }> {
     await api.kill('SIGTERM');
     wire.cut();
@@ -50,9 +55,27 @@ describe('an api that is started before its database', () => {
 
     assert.equal(await started, 'ready');
     const { client } = await darkroom.createAccount();
-    // Only the database knows that there is no such task.
-    assert.equal((await client.get('tk-svc-00000000000000000000000001')).status, 404);
+    await waitForService(client);
   });
+
+  // What an api asks of its database while it starts, after it has found it there.
+  for (const statement of ['insert_model_definition', 'renew_text_process_lease', 'select_installation']) {
+    it(`waits for a database that disappears while it starts, at ${statement}`, async () => {
+      await api.kill('SIGTERM');
+      const { length } = await readFile(darkroom.logFile, 'utf8');
+      const isCut = wire.cutAt(statement);
+      const started = api.start();
+      await isCut;
+      await waitFor('it says that it waits', async () =>
+        (await readFile(darkroom.logFile, 'utf8')).slice(length).includes('waiting for PostgreSQL'),
+      );
+      wire.repair();
+
+      await started;
+      const { client } = await darkroom.createAccount();
+      await waitForService(client);
+    });
+  }
 
   it('exits gracefully when it is stopped meanwhile', async () => {
     const { started } = await startWithoutDatabase();
@@ -69,7 +92,7 @@ describe('an api that is started before its database', () => {
     const logger = createLogger({ level: 'silent', format: 'json', role: 'api' });
     const database = openDatabase({ url: url.href, poolSize: 1 }, logger);
     try {
-      const answers = waitForDatabase(database, logger, new AbortController().signal);
+      const answers = createDatabaseWait(logger, new AbortController().signal)(() => database.verify());
       await assert.rejects(answers, /password authentication failed/);
     } finally {
       await database.close();

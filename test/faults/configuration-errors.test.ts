@@ -1,4 +1,7 @@
-/** A problem that only the operator can fix ends a process at once, with one plain line that names the variable. */
+/**
+ * A problem that only the operator can fix ends a process at once, with one plain message that names the variable: a
+ * line of its log, which is JSON where the log is.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
@@ -17,6 +20,8 @@ import type { TestDatabase } from '../support/test-database.ts';
 /** EX_CONFIG: a supervisor does not restart the process. */
 const UNUSABLE_CONFIGURATION = 78;
 const BEFORE = 'the encryption key of before, 32 characters';
+/** The level of the line that has the reason. */
+const FATAL = 60;
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:1';
 
@@ -51,6 +56,19 @@ function run(role: string, environment: Record<string, string>): Promise<{ code:
   });
 }
 
+/** @returns the message of the last line, which has to be the only one of this level. */
+function reasonOf(output: string, role: string, code: number): string {
+  const lines = output
+    .trim()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as { level: number; role: string; exitCode?: number; msg: string });
+  const last = lines.at(-1) ?? assert.fail('it logged nothing');
+  assert.deepEqual([last.level, last.role, last.exitCode], [FATAL, role, code], output);
+  assert.equal(lines.filter(({ level }) => level === FATAL).length, 1, output);
+  return last.msg;
+}
+
 function assertPlain(output: string, expected: RegExp): void {
   assert.match(output, expected);
   assert.doesNotMatch(output, /\n +at |node_modules/, output);
@@ -74,9 +92,29 @@ describe('an api', () => {
     it(`does not wait for its database when ${problem}`, async () => {
       const { code, output } = await run('api', environment);
       assert.equal(code, UNUSABLE_CONFIGURATION, output);
-      assertPlain(output, expected);
+      assertPlain(reasonOf(output, 'api', UNUSABLE_CONFIGURATION), expected);
     });
   }
+
+  it('says it as plain text where its log is for people', async () => {
+    const { code, output } = await run('api', { DATABASE_URL: 'mysql://db', LOG_FORMAT: 'pretty' });
+    assert.equal(code, UNUSABLE_CONFIGURATION, output);
+    assertPlain(output, /^  - DATABASE_URL: want postgres:\/\//m);
+  });
+
+  it('logs an error that is not expected with its stack, in one line', async () => {
+    // When it runs: once it listens for signals.
+    const fails = `const { on } = process;
+      process.on = function (event, ...rest) {
+        if (event === 'SIGTERM') setImmediate(() => { throw new TypeError('a bug'); });
+        return on.call(this, event, ...rest);
+      };`;
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(fails)}`;
+    const { code, output } = await run('api', { NODE_OPTIONS });
+    assert.equal(code, 1, output);
+    assert.equal(reasonOf(output, 'api', 1), 'the process ends: a bug');
+    assert.match(output, /"stack":"TypeError: a bug/);
+  });
 
   it('reports which stored secrets none of its keys decrypts, and keeps serving requests that replace them', async () => {
     const webhookKeys = createWebhookKeys(BEFORE);
@@ -104,7 +142,10 @@ describe('an api', () => {
     url.pathname = '/nothing_of_that_name';
     const { code, output } = await run('api', { DATABASE_URL: url.href });
     assert.equal(code, 1, output);
-    assertPlain(output, /^DATABASE_URL: PostgreSQL denies access: database "nothing_of_that_name" does not exist$/m);
+    assertPlain(
+      reasonOf(output, 'api', 1),
+      /^DATABASE_URL: PostgreSQL denies access: database "nothing_of_that_name" does not exist$/,
+    );
   });
 });
 
@@ -126,7 +167,8 @@ describe('validate-configuration', () => {
       EGRESS_DENY: '1.1.1.1/99',
     });
     assert.equal(code, UNUSABLE_CONFIGURATION, output);
-    assertPlain(output, /^the configuration has 8 problem\(s\):$/m);
+    const reason = reasonOf(output, 'validate-configuration', UNUSABLE_CONFIGURATION);
+    assertPlain(reason, /^the configuration has 8 problem\(s\):$/m);
     for (const name of [
       'TASK_RETENTION_DAYS',
       'TRACE_RATIO',
@@ -136,7 +178,7 @@ describe('validate-configuration', () => {
       'TRUSTED_PROXIES',
       'EGRESS_DENY',
     ]) {
-      assert.match(output, new RegExp(`^  - ${name}: `, 'm'));
+      assert.match(reason, new RegExp(`^  - ${name}: `, 'm'));
     }
   });
 });
@@ -153,7 +195,7 @@ describe('migrate', () => {
     it(`names the setting, and no password, when ${problem}`, async () => {
       const { code, output } = await run('migrate', environment);
       assert.equal(code, 1, output);
-      assertPlain(output, expected);
+      assertPlain(reasonOf(output, 'migrate', 1), expected);
       assert.doesNotMatch(output, /secret/);
     });
   }
@@ -161,6 +203,9 @@ describe('migrate', () => {
   it('reports that Temporal is unavailable', async () => {
     const { code, output } = await run('migrate', programEnvironment(test.url));
     assert.equal(code, 1, output);
-    assertPlain(output, new RegExp(`^TEMPORAL_ADDRESS: no Temporal server answers at ${NOWHERE}: .*$`, 'm'));
+    assertPlain(
+      reasonOf(output, 'migrate', 1),
+      new RegExp(`^TEMPORAL_ADDRESS: no Temporal server answers at ${NOWHERE}: .*$`, 'm'),
+    );
   });
 });

@@ -39,7 +39,7 @@ let direct: Database;
 before(async () => {
   [wire, held] = await Promise.all([startDatabaseWire(servingUrl()), startHeldAnswers()]);
   // So that each activity waits for the response of a statement, and none for a connection.
-  const environment = { CALLBACK_OFFSETS_SECONDS, DATABASE_POOL_SIZE: '40' };
+  const environment = { CALLBACK_OFFSETS_SECONDS, DATABASE_POOL_SIZE: '40', DARKROOM_TEST_TIME_OUTS: '1' };
   world = await startDarkroomWithUpstreams(environment, [held.url], {}, 1, wire.url);
   direct = openDatabase({ url: directUrl(), poolSize: 2 }, silentLogger());
 });

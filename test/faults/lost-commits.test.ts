@@ -110,12 +110,13 @@ describe('a task whose commits the database has lost', () => {
     });
 
     it(`cancels its workflow by name, and continues for a client that repeats its key, while ${protocol} has the job`, async () => {
-      const sent = await prepare(`test/${protocol}`, '[slow 4000]');
+      const sent = await prepare(`test/${protocol}`, '[hold]');
       const before = await keepRows(outside.darkroom.testDatabase);
       const { taskId } = await send(sent);
       await outside.waitForProvider(sent.marker, 'submit');
 
       await before.putBack();
+      await outside.provider.release(sent.marker);
       const failure = await failureOf(taskId);
 
       assert.ok(failure instanceof ApplicationFailure, String(failure));

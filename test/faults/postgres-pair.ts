@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { waitFor } from '@darkroom/testing/wait-for';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import {
   clusterLaunch,
@@ -20,8 +20,6 @@ import type { Cluster } from '../../src/standalone/postgres.ts';
 import { openLink } from '../chaos/world/proxy.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { hasStandby, prepareStandby, promote } from '../support/standby.ts';
-
-const START_TIMEOUT_MS = 120_000;
 
 export interface PostgresPair {
   /** Of the server that is in charge. */
@@ -55,7 +53,7 @@ export async function startPostgresPair(isSynchronous: boolean): Promise<Postgre
     running.set(cluster, child);
     child.stdout?.resume();
     child.stderr?.resume();
-    await waitForCluster(cluster, AbortSignal.timeout(START_TIMEOUT_MS));
+    await waitForCluster(cluster, AbortSignal.timeout(GIVE_UP_MS));
   };
   const end = async (cluster: Cluster, signal: NodeJS.Signals): Promise<void> => {
     const child = running.get(cluster);

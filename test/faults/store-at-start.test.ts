@@ -1,6 +1,6 @@
 /**
- * Processes that start while their store is away (docs/decisions/0056): they are not ready, use nothing of it, and come
- * up by themselves when it is back, or end when it is a wrong one.
+ * Processes that start while their store is away (docs/decisions/0056): the api serves what needs no store, the worker
+ * is not ready, both use nothing of it, and come up by themselves when it is back, or end when it is a wrong one.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -60,25 +60,36 @@ describe('a store that is away when the processes start', () => {
     return new Role(role, environment, `${storeDirectory}-${role}.log`);
   }
 
-  const readiness = (url: string): Promise<{ status: number; store: boolean }> =>
+  const readiness = (url: string): Promise<{ status: number; store: boolean | null }> =>
     fetch(`${url}/readyz`).then(async (response) => {
-      const { store } = (await response.json()) as { store: boolean };
+      const { store } = (await response.json()) as { store: boolean | null };
       return { status: response.status, store };
     });
 
-  it('keeps both from being ready, and they are when it is back', async () => {
+  it('keeps the worker from being ready and not the api, which reports it, and both recover when it is back', async () => {
     const { client } = await darkroom.createAccount();
     await stopAll();
     await takeAway(darkroom.storeDirectory);
     await Promise.all([api.start(), worker.start()]);
     const urls = [darkroom.url, ...darkroom.metricsUrls.slice(1)];
 
-    for (const url of urls) assert.deepEqual(await readiness(url), { status: 503, store: false });
+    const [apiUrl = '', workerUrl = ''] = urls;
+    assert.deepEqual(await readiness(workerUrl), { status: 503, store: false });
+    await waitFor('the api reports it', async () => {
+      const { status, store } = await readiness(apiUrl);
+      assert.equal(status, 200);
+      return store === false;
+    });
     const created = await client.create({ model: 'darkroom/poster', input: { prompt: 'a poster' } });
     assert.equal(created.status, 200);
 
     await bringBack(darkroom.storeDirectory);
-    for (const url of urls) await waitFor('it is ready', async () => (await readiness(url)).status === 200);
+    for (const url of urls) {
+      await waitFor('it is ready, with its store', async () => {
+        const { status, store } = await readiness(url);
+        return status === 200 && store === true;
+      });
+    }
     const task = await client.waitForTerminal(created.body.data.taskId);
     assert.equal(task.status, 'success');
   });

@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createMediaInspector } from '@darkroom/media/inspect';
+import { FILE_MS, createMediaInspector } from '@darkroom/media/inspect';
+import { timeOutMs } from '../../src/config/time-outs.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { parseAllowList } from '../../src/egress/allow-list.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
@@ -34,7 +35,7 @@ export function openGenerationBench(
   const directory = mkdtempSync(path.join(tmpdir(), 'darkroom-generation-'));
   const store = createDiskStore(path.join(directory, 'objects'));
   const egress = createEgress({ allow: parseAllowList([]), ports: [443], logger });
-  const inspector = createMediaInspector({ turns: createInspectionTurns() });
+  const inspector = createMediaInspector({ turns: createInspectionTurns(), fileMs: timeOutMs(FILE_MS) });
   const { urlSigner } = creatorDependencies;
   return {
     context: {

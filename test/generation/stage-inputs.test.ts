@@ -1,7 +1,12 @@
 /** URLs of media that a provider fetches itself: a name that resolves into the operator's network is not passed on. */
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
+import { packageFile } from '../../src/config/package-root.ts';
+import { parseDataUrl } from '../../src/domain/data-url.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
@@ -9,6 +14,7 @@ import { createInputFetches } from '../../src/generation/input-fetches.ts';
 import { stageInputs } from '../../src/generation/stage-inputs.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
+import type { Lease } from '../../src/limits/tenant-shares.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { egressOf } from '../egress/loopback.ts';
 import { stub } from '../support/stub.ts';
@@ -20,13 +26,21 @@ const inputSchema = {
 };
 
 /** @param isForFiles whether the provider takes files and we fetch them. */
-function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], isForFiles = false): Promise<unknown> {
+function stage(
+  t: TestContext,
+  resolve: ResolveName,
+  urls: readonly string[],
+  isForFiles = false,
+  scratch = '/nowhere',
+): Promise<unknown> {
   const { egress } = egressOf(t, [], { resolve });
   const input = { image_urls: urls };
   const context = stub<GenerationContext>({
     database: { query: () => Promise.resolve([]) },
     egress,
     inputFetches: createInputFetches(),
+    inspector: { inspectFile: async () => ({ mimeType: 'image/heic', kind: 'image', extension: 'heic' }) },
+    frameDecoders: { run: (_accountId, work) => work(stub<Lease>({})) },
   });
   const task = stub<WorkingTask>({ accountId: 'ac-1', input });
   const route = stub<TaskRoute>({
@@ -34,7 +48,7 @@ function stage(t: TestContext, resolve: ResolveName, urls: readonly string[], is
     provider: { takesMediaAsFiles: isForFiles },
     definition: { inputSchema, pricing: { unit: 'task' } },
   });
-  return stageInputs(context, task, route, { scratch: '/nowhere', signal: new AbortController().signal });
+  return stageInputs(context, task, route, { scratch, signal: new AbortController().signal });
 }
 
 const failing =
@@ -69,6 +83,27 @@ describe('URLs of media that a provider fetches itself', () => {
 
     assert.deepEqual(asked, ['one.test', 'two.test']);
     assert.deepEqual((request as { input: unknown }).input, { image_urls: urls });
+  });
+
+  it('are JPEG where a data URL has a photograph of a phone', async (t) => {
+    const scratch = await mkdtemp(path.join(os.tmpdir(), 'darkroom-stage-'));
+    t.after(() => rm(scratch, { recursive: true }));
+    const heic = await readFile(packageFile('packages/media/test/files/turned.heic'), 'base64');
+    const other = 'data:image/png;base64,AAEC';
+
+    const request = await stage(
+      t,
+      failing(new Error('nothing is resolved')),
+      [other, `data:image/heic;base64,${heic}`],
+      false,
+      scratch,
+    );
+
+    const { image_urls: urls } = (request as { input: { image_urls: readonly string[] } }).input;
+    assert.equal(urls[0], other);
+    const jpeg = parseDataUrl(urls[1] ?? '');
+    assert.equal(jpeg?.mimeType, 'image/jpeg');
+    assert.deepEqual(jpeg.bytes.subarray(0, 3), Buffer.from([0xff, 0xd8, 0xff]));
   });
 
   it('fail the task by their field when the name leads to an address that is not public', async (t) => {

@@ -4,7 +4,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { obtainCaddy } from '../deploy/caddy-program.ts';
+import { documentedCaddyfile, obtainCaddy } from '../deploy/caddy-program.ts';
 import { untilSuccess } from './service.ts';
 import type { Service } from './service.ts';
 
@@ -26,8 +26,9 @@ export async function provideProxy(
   await mkdir(directory);
   const command = await obtainCaddy();
   const file = path.join(directory, 'Caddyfile');
-  await writeFile(file, caddyfile(address, apis, client));
   const url = `http://${address}:${PORT}`;
+  const global = `{\n\tadmin off\n\tservers {\n\t\ttrusted_proxies static ${client}\n\t}\n}\n\n`;
+  await writeFile(file, `${global}${documentedCaddyfile(url, apis)}`);
   return {
     url,
     launch: () => ({
@@ -38,31 +39,4 @@ export async function provideProxy(
     // Whatever it answers, it listens.
     ready: (signal) => untilSuccess(() => fetch(`${url}/healthz`, { signal }), signal),
   };
-}
-
-/**
- * A request that reached no api is sent to another one for 5 s; what an api may have received is not sent again.
- */
-function caddyfile(address: string, apis: readonly string[], client: string): string {
-  return `{
-	admin off
-	servers {
-		trusted_proxies static ${client}
-	}
-}
-
-http://${address}:${PORT} {
-	reverse_proxy ${apis.join(' ')} {
-		lb_policy round_robin
-		lb_try_duration 5s
-		fail_duration 5s
-		health_uri /readyz
-		health_interval 1s
-		health_timeout 2s
-		transport http {
-			dial_timeout 2s
-		}
-	}
-}
-`;
 }

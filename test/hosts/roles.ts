@@ -64,6 +64,8 @@ export function roleEnvironment(
     SHUTDOWN_GRACE_SECONDS: '5',
     UPSTREAM_GRACE_SECONDS: '30',
     ENGINE_THREADS: '1',
+    // A host that vanishes is noticed by time-outs alone.
+    DARKROOM_TEST_TIME_OUTS: '1',
     ...(queues === undefined
       ? { HOST: address, PORT: String(API_PORT), TRUSTED_PROXIES: proxyAddress, DRAIN_SECONDS: String(DRAIN_SECONDS) }
       : { WORKER_QUEUES: queues }),

@@ -3,8 +3,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { acquireSlot } from '../../src/upstreams/slots.ts';
-import { countUpstreamFailure, forgetUpstreamFailures, pauseUpstream } from '../../src/upstreams/states.ts';
-import { definition } from '../catalogue/definitions.ts';
+import {
+  countUpstreamFailure,
+  forgetUpstreamFailures,
+  pauseUpstream,
+  recordCredentialProblem,
+} from '../../src/upstreams/states.ts';
+import { definition, textDefinition } from '../catalogue/definitions.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
+import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { newTask } from './route-requests.ts';
 import { serveAdmin } from './serve-admin.ts';
 import type { ServedAdmin } from './serve-admin.ts';
@@ -20,9 +27,17 @@ const MODELS = [
   ],
 ].map((upstreams, index) => definition({ name: `acme/remote-${index}`, routes: { default: { upstreams } } }));
 
+const WORDS = textDefinition({
+  name: 'acme/words',
+  upstreams: [{ id: 'words', protocol: 'openai', baseUrl: 'https://words.example.com/v1', model: 'w' }],
+});
+
 let admin: ServedAdmin;
 before(async () => {
-  admin = await serveAdmin({ models: MODELS, environment: { TEMPORAL_UI_URL: UI, TEMPORAL_NAMESPACE: 'north' } });
+  admin = await serveAdmin({
+    models: [...MODELS, WORDS],
+    environment: { TEMPORAL_UI_URL: UI, TEMPORAL_NAMESPACE: 'north' },
+  });
 });
 after(() => admin.close());
 
@@ -34,6 +49,7 @@ interface Upstream {
   readonly drainedSince: number;
   readonly failingSince: number;
   readonly retryAt: number;
+  readonly answeredAt: number;
   readonly failures: number;
   readonly slotsTaken: number;
   readonly caps: readonly number[];
@@ -49,14 +65,49 @@ describe('upstreams', () => {
     const quiet = await upstreamNamed('quiet');
     assert.deepEqual(
       [quiet?.state, quiet?.failures, quiet?.slotsTaken, quiet?.caps],
-      ['open', 0, 0, [2, 5]],
-      'as the models that go there say',
+      ['unknown', 0, 0, [2, 5]],
+      'as the models that go there say; nobody has used it yet',
     );
     const { database } = admin.served.room;
     assert.ok(await acquireSlot(database, 'quiet', { taskId: 'tk-svc-1', accountId: 'acct' }, 2));
     assert.equal((await upstreamNamed('quiet'))?.slotsTaken, 1);
     assert.deepEqual((await upstreamNamed('openai:images.example.com'))?.caps, [], 'no cap');
     assert.equal(await upstreamNamed('embedded'), undefined, 'an engine of our own is no upstream');
+  });
+
+  it('of text are listed too, with their health, and are drained', async () => {
+    const { database } = admin.served.room;
+    assert.equal((await upstreamNamed('text:words'))?.state, 'unknown', 'nobody has used it yet');
+    for (let index = 0; index < 5; index++) await countUpstreamFailure(database, 'text:words');
+    assert.equal((await upstreamNamed('text:words'))?.state, 'failing');
+    await forgetUpstreamFailures(database, 'text:words');
+    const answering = await upstreamNamed('text:words');
+    assert.deepEqual([answering?.state, answering?.failures], ['open', 0]);
+    assert.ok(Math.abs((answering?.answeredAt ?? 0) - Date.now() / 1000) < 60);
+
+    await admin.ask('POST', '/admin/upstreams/text%3Awords/drain');
+    assert.equal((await upstreamNamed('text:words'))?.state, 'drained');
+    await admin.ask('POST', '/admin/upstreams/text%3Awords/resume');
+  });
+
+  it('are unknown when nothing has used them for a while, whatever they did before', async () => {
+    const { database, rows } = admin.served.room;
+    await forgetUpstreamFailures(database, 'answered-once');
+    await rows(`UPDATE upstream_states SET answered_at = now() - interval '2 hours' WHERE upstream = 'answered-once'`);
+    for (let index = 0; index < 5; index++) await countUpstreamFailure(database, 'failed-once');
+    await rows(`UPDATE upstream_states SET open_until = now() - interval '1 hour' WHERE upstream = 'failed-once'`);
+
+    for (const name of ['answered-once', 'failed-once']) assert.equal((await upstreamNamed(name))?.state, 'unknown');
+  });
+
+  it('are failing while their credential is rejected', async () => {
+    const { database } = admin.served.room;
+    await recordCredentialProblem(database, 'refused', 'unauthorized');
+    const refused = await upstreamNamed('refused');
+    assert.deepEqual([refused?.state, refused?.pauseReason, refused?.pausedUntil], ['failing', 'unauthorized', 0]);
+
+    await forgetUpstreamFailures(database, 'refused');
+    assert.deepEqual((await upstreamNamed('refused'))?.state, 'open');
   });
 
   it('are listed with their pauses', async () => {
@@ -72,7 +123,7 @@ describe('upstreams', () => {
   it('are listed with their failures, until they recover', async () => {
     const { database } = admin.served.room;
     await countUpstreamFailure(database, 'broken');
-    assert.equal((await upstreamNamed('broken'))?.state, 'open', 'one failure opens no breaker');
+    assert.equal((await upstreamNamed('broken'))?.state, 'unknown', 'one failure opens no breaker');
     for (let index = 0; index < 4; index++) await countUpstreamFailure(database, 'broken');
 
     const current = await upstreamNamed('broken');
@@ -108,7 +159,7 @@ describe('an upstream', () => {
     const { upstream } = await change('tired', 'resume');
     assert.deepEqual(
       [upstream.state, upstream.drainedSince, upstream.pausedUntil, upstream.pauseReason],
-      ['open', 0, 0, undefined],
+      ['unknown', 0, 0, undefined],
     );
   });
 
@@ -144,6 +195,132 @@ describe('a task', () => {
     for (const id of ['tk-svc-00000000000000000000000000', 'tk-svc-1', 'x', '%00', "'%20OR%201=1"]) {
       assert.equal((await admin.ask('GET', `/admin/tasks/${id}`)).status, 404, id);
     }
+  });
+});
+
+interface Work {
+  readonly id: string;
+  readonly kind: string;
+  readonly status: string;
+  readonly accountId: string;
+  readonly model: string;
+  readonly reason?: string;
+  readonly upstream?: string;
+  readonly held: string;
+}
+
+describe('the work of all accounts', () => {
+  const found = async (query: string): Promise<{ readonly work: readonly Work[]; readonly nextCursor?: string }> => {
+    const { status, body } = await admin.ask<{ work: Work[]; nextCursor?: string }>('GET', `/admin/tasks?${query}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.data;
+  };
+
+  it('is found by status, account, model, reason and upstream, without inputs', async () => {
+    const [one, other] = [await admin.served.newAccount(), await admin.served.newAccount()];
+    const { database } = admin.served.room;
+    const open = await newTask(one, { metadata: { project: 'a secret project' } });
+    const failed = await newTask(other);
+    await database.transaction(async (transaction) => {
+      await transaction.query(
+        {
+          name: 'note_rejection',
+          text: `INSERT INTO task_events (task_id, seq, type, detail)
+        VALUES ($1, 99, 'provider_refused', '{"upstream": "quiet", "reason": "provider_error"}')`,
+        },
+        [failed],
+      );
+    });
+    await settleTask(database, failed as TaskId, { status: 'fail', reason: 'provider_error' }, { retentionDays: 7 });
+
+    const failures = await found(`status=fail&accountId=${other.id}`);
+    assert.deepEqual(
+      failures.work.map(({ id, status, reason, upstream, accountId, held }) => [
+        id,
+        status,
+        reason,
+        upstream,
+        accountId,
+        held,
+      ]),
+      [[failed, 'fail', 'provider_error', 'quiet', other.id, '0']],
+    );
+    const ids = async (query: string): Promise<readonly string[]> => (await found(query)).work.map(({ id }) => id);
+    assert.ok((await ids('status=fail')).includes(failed));
+    assert.ok((await ids('reason=provider_error&upstream=quiet')).includes(failed));
+    assert.deepEqual(await ids('reason=timed_out'), []);
+    assert.ok((await ids('status=queued,handling')).includes(open));
+    assert.deepEqual(await ids(`accountId=${one.id}&model=acme/none`), []);
+    assert.deepEqual(await ids(`accountId=${one.id}`), [open]);
+    assert.deepEqual(await ids(`accountId=${one.id}&created_before=1000`), []);
+    assert.doesNotMatch(JSON.stringify(await found('')), /secret project|prompt/);
+  });
+
+  it('is found by the key that created it, and by its end user', async () => {
+    const account = await admin.served.newAccount();
+    const ofAda = await newTask(account, { metadata: { user: 'ada' } });
+    const ofBob = await newTask(account, { metadata: { user: 'bob', project: 'ada' } });
+    await newTask(await admin.served.newAccount(), { metadata: { user: 'ada' } });
+    const { rows } = admin.served.room;
+    const [{ keyId } = { keyId: '' }] = await rows<{ keyId: string }>(
+      'SELECT key_id AS "keyId" FROM tasks WHERE id = $1',
+      ofAda,
+    );
+    const ids = async (query: string): Promise<readonly string[]> => (await found(query)).work.map(({ id }) => id);
+
+    assert.deepEqual(await ids(`keyId=${keyId}`), [ofBob, ofAda]);
+    assert.deepEqual(await ids(`keyId=${keyId}&accountId=${account.id}&user=ada`), [ofAda]);
+    assert.deepEqual(await ids('keyId=key_that_is_none'), []);
+    assert.deepEqual(await ids(`keyId=${keyId}&user=eve`), []);
+  });
+
+  it('is listed a page at a time, newest first', async () => {
+    const account = await admin.served.newAccount();
+    const ids: string[] = [];
+    for (let index = 0; index < 5; index++) ids.unshift(await newTask(account));
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await found(`accountId=${account.id}&size=2${cursor === undefined ? '' : `&cursor=${cursor}`}`);
+      seen.push(...page.work.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    assert.deepEqual(seen, ids);
+  });
+
+  it('includes text calls, with their upstream and why they failed', async () => {
+    const { rows } = admin.served.room;
+    const { id: accountId } = await admin.served.newAccount();
+    const call = (id: string, outcome: string | null, reason: string | null) =>
+      rows(
+        `INSERT INTO text_calls (id, account_id, key_id, model, held_micro_usd, floor_micro_usd, captured_micro_usd,
+                                 process_id, input_tokens, is_stored, settled_at, outcome, error_reason, upstream)
+         VALUES ($1, $2, 'key', 'acme/words', 10, 0, $3::bigint, gen_random_uuid(), 1, false,
+                 CASE WHEN $3::bigint IS NOT NULL THEN now() END, $4, $5, 'text:words')`,
+        id,
+        accountId,
+        outcome === null ? null : 0,
+        outcome,
+        reason,
+      );
+    await call('chatcmpl-failed', 'failed', 'upstream_timeout');
+    await call('chatcmpl-answered', 'answered', null);
+    await call('chatcmpl-open', null, null);
+
+    const of = async (query: string) =>
+      (await found(`kind=text_call&accountId=${accountId}&${query}`)).work.map((each) => [
+        each.id,
+        each.status,
+        each.reason,
+        each.upstream,
+      ]);
+    assert.deepEqual(await of('status=failed'), [['chatcmpl-failed', 'failed', 'upstream_timeout', 'text:words']]);
+    assert.deepEqual(await of('reason=upstream_timeout'), await of('status=failed'));
+    assert.deepEqual(await of('status=in_progress'), [['chatcmpl-open', 'in_progress', undefined, 'text:words']]);
+    assert.equal((await of('upstream=text:words&model=acme/words')).length, 3);
+    const { status, body } = await admin.ask('GET', '/admin/tasks?kind=text_call&status=success');
+    assert.equal(status, 400);
+    assert.match(body.message, /status: of kind text_call, want/);
   });
 });
 

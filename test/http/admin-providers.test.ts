@@ -95,7 +95,7 @@ describe('GET /admin/providers', () => {
       keys: null,
       checkedAt: '2026-11-27',
       missing: 'credential',
-      credential: { need: 'required', source: null },
+      credential: { need: 'required', source: null, checks: [] },
       baseUrl: { url: 'https://api.acme.example', source: null },
       models: [{ name: 'acme/images', modality: 'image', isOffered: false, verification: null }],
     });

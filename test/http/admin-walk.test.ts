@@ -20,7 +20,8 @@ import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
 import { unreachableDatabase } from './serve.ts';
 import { expectError, walk } from './walk.ts';
 
-const environment = { TRUSTED_PROXIES: '127.0.0.0/8' };
+// Nobody is asked about the made-up credential.
+const environment = { TRUSTED_PROXIES: '127.0.0.0/8', UPSTREAM_RUNWAY_URL: 'http://127.0.0.1:9/v1' };
 // The queues report the age of their oldest item: it must not change between two reads.
 const start = Date.now();
 const admin = await serveAdmin({ environment, now: () => start });
@@ -71,8 +72,9 @@ const REQUESTS: Readonly<Record<string, () => Promise<Parts>>> = {
   adminResetProvider: async () => ({ params: { provider: 'runway' } }),
   adminDrainUpstream: async () => ({ params: { upstream: await newUpstream() } }),
   adminResumeUpstream: async () => ({ params: { upstream: await newUpstream() } }),
+  adminListTasks: async () => ({ query: 'kind=task&status=queued,fail&size=1' }),
   adminGetTask: async () => ({ params: { taskId: await newTask(account) } }),
-  getDashboardFile: async () => ({ params: { file: 'icon.svg' } }),
+  getDashboardFile: async () => ({ params: { fileName: 'icon.svg' } }),
   adminRotateKey: ofKey,
   adminRevokeKey: ofKey,
 };

@@ -40,7 +40,7 @@ const DEFAULTS = {
 };
 
 /** Both listeners serve the dashboard, with pages of its own at each (test/web/admin.test.ts). */
-const PAGES: readonly string[] = ['/', '/assets/{file...}'];
+const PAGES: readonly string[] = ['/', '/assets/{fileName...}'];
 
 let clock = Date.now();
 let admin: ServedAdmin;
@@ -510,29 +510,33 @@ describe('the margins', () => {
     await database.query({
       name: 'test_cost',
       text: `INSERT INTO task_costs (task_id, account_id, model, upstream, cost_micro_usd, source, captured_micro_usd)
-             VALUES ('tk-1', 'acc_1', 'acme/images', '=one', 20000, 'reported', 10000)`,
+             VALUES ('tk-1', 'acc_1', 'acme/images', '=one', 20000, 'reported', 10000),
+                    ('tk-2', 'acc_1', 'acme/images', 'two', NULL, NULL, 30000)`,
     });
 
-    const { status, body: report } = await admin.ask<{ rows: unknown[]; total: { margin: string } }>(
+    const { status, body: report } = await admin.ask<{ rows: object[]; total: { margin: string } }>(
       'GET',
       '/admin/margins?groupBy=upstream',
     );
     assert.equal(status, 200);
-    assert.deepEqual(report.data.rows, [
-      {
-        upstream: '=one',
-        tasks: 1,
-        captured: '0.01',
-        cost: '0.02',
-        margin: '-0.01',
-        tasksBelowCost: 1,
-        unknownTasks: 0,
-        unknownCaptured: '0',
-        reportedTasks: 1,
-        usageTasks: 0,
-        ruleTasks: 0,
-      },
-    ]);
+    const [known, unknown = {}] = report.data.rows;
+    assert.deepEqual(known, {
+      upstream: '=one',
+      tasks: 1,
+      captured: '0.01',
+      cost: '0.02',
+      margin: '-0.01',
+      tasksBelowCost: 1,
+      unknownTasks: 0,
+      unknownCaptured: '0',
+      textCalls: 0,
+      reportedTasks: 1,
+      usageTasks: 0,
+      ruleTasks: 0,
+    });
+    // No cost is known, which is not a cost of 0.
+    const { upstream, captured, cost, margin, unknownTasks } = unknown as Record<string, unknown>;
+    assert.deepEqual([upstream, captured, cost, margin, unknownTasks], ['two', '0.03', null, null, 1]);
     assert.equal(report.data.total.margin, '-0.01');
 
     const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
@@ -540,11 +544,12 @@ describe('the margins', () => {
     assert.equal(file.status, 200);
     assert.equal(file.headers['content-type'], 'text/csv; charset=utf-8');
     assert.match(String(file.headers['content-disposition']), /^attachment; filename="margins-.*\.csv"$/);
-    const [head, line] = file.text.replace('\uFEFF', '').split('\r\n');
+    const [head, line, unknownLine] = file.text.replace('\uFEFF', '').split('\r\n');
     assert.equal(
       head,
-      'upstream,tasks,captured,cost,margin,tasksBelowCost,unknownTasks,unknownCaptured,reportedTasks,usageTasks,ruleTasks',
+      'upstream,tasks,textCalls,captured,cost,margin,tasksBelowCost,unknownTasks,unknownCaptured,reportedTasks,usageTasks,ruleTasks',
     );
-    assert.equal(line, "'=one,1,0.01,0.02,-0.01,1,0,0,1,0,0");
+    assert.equal(line, "'=one,1,0,0.01,0.02,-0.01,1,0,0,1,0,0");
+    assert.equal(unknownLine, 'two,1,0,0.03,,,0,1,0.03,0,0,0');
   });
 });

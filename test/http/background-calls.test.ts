@@ -13,10 +13,13 @@ import {
   insertBatchCalls,
 } from '../../src/text/background/call-record.ts';
 import { requestStalledCalls } from '../../src/tasks/outbox/stalled-starts.ts';
+import { admitWaiting, lockBackgroundQueue } from '../../src/text/background/queue.ts';
 import { cancelCall, recordOutcome, settleEndedCalls } from '../../src/text/background/record-outcome.ts';
 import { estimatedSettlement } from '../../src/text/money/text-call.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { openTextProcess } from '../text/money/text-processes.ts';
+import { keepRows } from '../support/older-database.ts';
 import { BackgroundRoom } from './background-room.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
@@ -56,7 +59,7 @@ describe('a text call in the background', () => {
     await room.waitForHold(id);
     stopped.abort(new Error('the process stops'));
     await assert.rejects(attempt);
-    await served.room.rows('UPDATE background_calls SET is_running = true WHERE id = $1', id);
+    await room.lose(id);
   }
 
   it('is answered, stored and paid for once', async () => {
@@ -103,6 +106,7 @@ describe('a text call in the background', () => {
     await other.sweep();
     assert.equal((await room.held(id))[0]?.captured, null);
     await other.ledger.settleReopened();
+    await room.lose(id);
     await room.attempt(id);
     assert.equal((await room.row(id))?.lost, 1);
     const { output } = await room.settled(id);
@@ -123,20 +127,16 @@ describe('a text call in the background', () => {
     const stored = await account.client.send('GET', `/v1/responses/${id}`);
     const { status, error } = stored.body as unknown as { status: string; error: { code: string } };
     assert.deepEqual([status, error.code], ['failed', 'server_error']);
-    const costs = await served.room.rows<{ reason: string; amount: bigint }>(
-      'SELECT reason, at_most_micro_usd AS amount FROM operator_costs WHERE task_id = $1',
-      `${id}:lost`,
-    );
-    const [{ held } = { held: 0n }] = await room.held(id);
-    assert.deepEqual(costs, [{ reason: 'attempt_lost', amount: held * 6n }]);
+    assert.deepEqual(await room.lostCosts(id), []);
   });
 
-  it('is recorded by the last of several attempts at the same moment', async () => {
+  it('is answered by one of several attempts at the same moment', async () => {
     const id = await room.accept(account, LONG);
-    await Promise.all([room.attempt(id), room.attempt(id), room.attempt(id)]);
+    const results = await Promise.all([room.attempt(id), room.attempt(id), room.attempt(id)]);
+    assert.deepEqual(results.map(({ kind }) => kind).sort(), ['ended', 'wait', 'wait']);
     const row = await room.row(id);
     assert.equal(row?.state, 'answered');
-    assert.equal(row?.attempts, 3);
+    assert.equal(row?.attempts, 1);
     await room.settled(id);
     assert.deepEqual(await room.entries(id), ['hold', 'capture', 'release']);
     await assertLedgerAddsUp();
@@ -145,7 +145,7 @@ describe('a text call in the background', () => {
   it('is settled by another process if its own dies before it settles', async () => {
     const id = await room.accept(account, LONG);
     await loseAnAttempt(id);
-    const call = await beginAttempt(served.room.database, id);
+    const call = await beginAttempt(served.room.database, id, served.text.ledger.processId);
     assert.ok(call !== undefined);
     const settlement = { ...estimatedSettlement({ id, accountId: account.id, inputTokens: 9 }, 21n), upstream: 'x' };
     assert.equal(await recordOutcome(served.room.database, call, { state: 'answered', settlement }), true);
@@ -208,13 +208,70 @@ describe('a text call in the background', () => {
     const running = room.attempt(first);
     await room.waitForHold(first);
     const waits = await room.attempt(second);
-    assert.equal(waits.kind, 'wait');
+    assert.equal(waits.kind, 'turn');
     const row = await room.row(second);
     assert.deepEqual([row?.state, row?.attempts], ['queued', 0]);
     await running;
     await room.settled(first);
     assert.deepEqual(await room.attempt(second), { kind: 'ended' });
     await room.settled(second);
+  });
+
+  it('is admitted in the order of arrival, as many as may use half of the calls of its account', async () => {
+    const own = await served.newAccount({ textStreamsCap: 4 });
+    const ids: string[] = [];
+    for (let call = 0; call < 5; call++) ids.push(await room.accept(own, LONG));
+    assert.deepEqual(await room.requested(own.id), ids.slice(0, 2));
+
+    await cancelCall(served.room.database, { id: ids[2] ?? '', accountId: own.id }, Date.now());
+    await room.attempt(ids[1] ?? '');
+    assert.deepEqual(await room.requested(own.id), [ids[0], ids[1], ids[3]]);
+    await room.attempt(ids[0] ?? '');
+    await room.attempt(ids[3] ?? '');
+    assert.deepEqual(await room.requested(own.id), [ids[0], ids[1], ids[3], ids[4]]);
+    await room.attempt(ids[4] ?? '');
+    assert.equal((await room.row(ids[4] ?? ''))?.state, 'answered');
+  });
+
+  it('is admitted by the next pass if the limit of its account was raised', async () => {
+    const own = await served.newAccount({ textStreamsCap: 2 });
+    const ids = [await room.accept(own, LONG), await room.accept(own, LONG), await room.accept(own, LONG)];
+    await served.room.rows('UPDATE account_counters SET text_streams_cap = 4 WHERE account_id = $1', own.id);
+    await admitWaiting({ database: served.room.database, accountDatabase: () => served.room.database });
+    assert.deepEqual(await room.requested(own.id), ids.slice(0, 2));
+  });
+
+  it('waits for the queue of its account with no more connections than its account may have', async () => {
+    const [locked, other] = [await served.newAccount(), await served.newAccount()];
+    const create = (by: ServedAccount, number: number) =>
+      by.client.send('POST', '/v1/responses', { ...QUESTION, input: `Number ${number}`, background: true });
+    let waiting: Promise<readonly { readonly status: number }[]> | undefined;
+    await served.room.database.transaction(async (transaction) => {
+      await lockBackgroundQueue(transaction, locked.id);
+      waiting = Promise.all(Array.from({ length: 30 }, (_, number) => create(locked, number)));
+      await waitFor('some of them wait for the lock', async () => {
+        const statement = {
+          name: 'test_waiting_for_queue',
+          text: `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`,
+        };
+        return (await transaction.query(statement)).length > 0;
+      });
+      assert.equal((await create(other, 0)).status, 200);
+    });
+    assert.deepEqual(new Set((await waiting)?.map(({ status }) => status)), new Set([200]));
+  });
+
+  it('leaves half of the calls of its account to others, however many attempts begin at once', async () => {
+    const own = await served.newAccount({ textStreamsCap: 4 });
+    const ids = await Promise.all([1, 2, 3, 4, 5, 6].map(() => room.accept(own, LONG)));
+    await waitFor('all have had their turn', async () => {
+      const open = (await Promise.all(ids.map((id) => room.row(id)))).filter((row) => row?.state !== 'answered');
+      const results = await Promise.all(open.map((row) => room.attempt(row?.id ?? '')));
+      assert.ok(results.filter(({ kind }) => kind === 'ended').length <= 2, JSON.stringify(results));
+      return open.length === 0;
+    });
+    await Promise.all(ids.map((id) => room.settled(id)));
+    await assertLedgerAddsUp();
   });
 
   it('waits while its account is rate limited', async () => {
@@ -282,6 +339,40 @@ describe('a text call in the background', () => {
     assert.equal(await deleteEndedCalls(served.room.database, 100), 0);
     await served.room.rows(`UPDATE background_calls SET ended_at = now() - interval '25 h' WHERE id = $1`, id);
     assert.equal(await deleteEndedCalls(served.room.database, 100), 1);
+  });
+
+  it('is answered again by the process whose answer the database has lost', async () => {
+    const id = await room.accept(account, LONG);
+    const first = room.attempt(id);
+    await room.waitForHold(id);
+    const kept = await keepRows(served.room);
+    assert.deepEqual(await first, { kind: 'ended' });
+    await served.text.ledger.flush();
+    await kept.putBack();
+    assert.equal((await room.row(id))?.isRunning, true);
+
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.equal((await room.row(id))?.state, 'answered');
+    await room.settled(id);
+    assert.deepEqual(await room.entries(id), ['hold', 'capture', 'release']);
+    await assertLedgerAddsUp();
+  });
+
+  it('is left to the next attempt if the database has lost the beginning of this one', async () => {
+    const id = await room.accept(account, LONG);
+    const first = room.attempt(id);
+    await room.waitForHold(id);
+    await served.room.rows(
+      `UPDATE background_calls SET state = 'queued', attempts = 0, is_running = false, process_id = NULL WHERE id = $1`,
+      id,
+    );
+
+    assert.deepEqual(await first, { kind: 'wait', ms: 0 });
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.equal((await room.row(id))?.state, 'answered');
+    await room.settled(id);
+    assert.deepEqual(await room.entries(id), ['hold', 'capture', 'release']);
+    await assertLedgerAddsUp();
   });
 
   it('is a line of a batch, whose body is in the file', async () => {

@@ -80,11 +80,11 @@ async function draw(id: string): Promise<string> {
 /** As if the process of an attempt had died: it records nothing, and does not say that it stops. */
 async function loseAttempt(id: string, before: () => Promise<unknown>): Promise<void> {
   const stopped = new AbortController();
-  const attempt = room.attempt(id, stopped.signal);
+  const attempt = room.attempt(id, stopped.signal, stopped.signal);
   await before();
   stopped.abort(new Error('the process stops'));
   await assert.rejects(attempt);
-  await served.room.rows('UPDATE background_calls SET is_running = true WHERE id = $1', id);
+  await room.lose(id);
 }
 
 /** Everything that is stored of a response. */

@@ -59,8 +59,29 @@ export class BackgroundRoom {
     return id;
   }
 
-  attempt(id: string, signal: AbortSignal = new AbortController().signal): Promise<AttemptResult> {
-    return runBackgroundCall(this.context, id, signal);
+  /**
+   * @param stopping as if the process of the attempt stopped. @param ending as if it had waited for its upstreams for as
+   *   long as it may.
+   */
+  attempt(
+    id: string,
+    stopping: AbortSignal = new AbortController().signal,
+    ending: AbortSignal = new AbortController().signal,
+  ): Promise<AttemptResult> {
+    return runBackgroundCall(this.context, id, { stopping, ending });
+  }
+
+  /** As if the process of the last attempt had died, long after this one began. */
+  async lose(id: string): Promise<void> {
+    await this.#served.room.rows(
+      `UPDATE background_calls SET is_running = true, process_id = gen_random_uuid() WHERE id = $1`,
+      id,
+    );
+    await this.#served.room.rows(
+      `UPDATE text_processes SET leased_until = now() + interval '20 s', unbroken_since = now() - interval '1 h'
+        WHERE id = $1`,
+      this.context.ledger.processId,
+    );
   }
 
   /** Answers every call that is accepted from now on, as the worker of an api does. */
@@ -99,6 +120,24 @@ export class BackgroundRoom {
          FROM text_calls WHERE id = $1 AND process_id IS NOT NULL`,
       id,
     );
+  }
+
+  /** The calls of an account whose workflows were requested, in that order. */
+  async requested(accountId: string): Promise<readonly string[]> {
+    const rows = await this.#served.room.rows<{ id: string }>(
+      `SELECT subject_id AS id FROM outbox WHERE account_id = $1 AND kind = 'start_background_call' ORDER BY id`,
+      accountId,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** What requests of a call that are lost can have cost the operator. */
+  async lostCosts(id: string): Promise<readonly bigint[]> {
+    const rows = await this.#served.room.rows<{ amount: bigint }>(
+      `SELECT at_most_micro_usd AS amount FROM operator_costs WHERE task_id = $1 AND reason = 'attempt_lost'`,
+      `${id}:lost`,
+    );
+    return rows.map(({ amount }) => amount);
   }
 
   /** The entries of a call in the ledger, in their order. */

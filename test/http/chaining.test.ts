@@ -208,7 +208,7 @@ describe('an external URL in an input', () => {
       ['file:///etc/passwd', /must be an absolute https URL/],
       ['/media/v1.x/y', /must be an absolute https URL/],
       ['', /must be an absolute https URL/],
-      ['data:image/png;base64,AAAA', /must be an absolute https URL/],
+      ['data:image/png;base64,AAAA', /image_urls\.0: data URLs are not taken here; upload the file/],
       [`https://example.com/${'x'.repeat(2_100)}`, /maxLength: got 2120, want 2048/],
       [`${served.url}/v1/account`, /is not a public address/],
       [`${served.url}/media/../v1/account`, /is not a public address/],
@@ -224,7 +224,8 @@ describe('an external URL in an input', () => {
     const data = `data:image/png;base64,${image.toString('base64')}`;
     const { input } = await storedOf(await create({ image: data }));
     assert.deepEqual(input, { image: data });
-    assert.match(await rejectionMessage({ video_url: data.slice(0, 100) }), /must be an absolute https URL/);
+    const refused = /^invalid input: video_url: data URLs are not taken here; upload the file/;
+    assert.match(await rejectionMessage({ video_url: data.slice(0, 100) }), refused);
   });
 
   it('is never an internal reference: not in a media field, and not in any other', async () => {

@@ -47,9 +47,50 @@ describe("the client's address", () => {
   });
 
   it('is the nearest proxy when the entry before it is not an address', () => {
-    for (const junk of ['', 'unknown', '203.0.113.9:1234', '[2001:db8::5]', '_hidden', '1.2.3', ',', '%00']) {
+    for (const junk of [
+      '',
+      'unknown',
+      '"unknown"',
+      'unknown:1234',
+      '_hidden',
+      '_hidden:_port',
+      '203.0.113.9:port',
+      '203.0.113.9:123456',
+      '[203.0.113.9]:80',
+      '[2001:db8::5',
+      '2001:db8::5]',
+      '[2001:db8::5]80',
+      '[]:80',
+      ':80',
+      '1.2.3',
+      ',',
+      '%00',
+    ]) {
       assert.equal(addressOf('10.0.0.1', junk, ['10.0.0.0/8']), '10.0.0.1', junk);
       assert.equal(addressOf('10.0.0.1', `${junk}, 10.0.0.2`, ['10.0.0.0/8']), '10.0.0.2', junk);
+    }
+  });
+
+  it('is found in every form in which common proxies write it', () => {
+    const written: readonly [string, string][] = [
+      ['203.0.113.9:5678', '203.0.113.9'],
+      ['"203.0.113.9:5678"', '203.0.113.9'],
+      ['  203.0.113.9  ', '203.0.113.9'],
+      ['\t203.0.113.9', '203.0.113.9'],
+      ['2001:db8::5', '2001:db8::5'],
+      ['2001:db8:0:0:0:0:0:5', '2001:db8:0:0:0:0:0:5'],
+      ['[2001:db8::5]', '2001:db8::5'],
+      ['[2001:db8::5]:5678', '2001:db8::5'],
+      ['"[2001:db8::5]:5678"', '2001:db8::5'],
+      ['::ffff:203.0.113.9', '203.0.113.9'],
+      ['::ffff:cb00:7109', '203.0.113.9'],
+      ['[::ffff:203.0.113.9]:5678', '203.0.113.9'],
+    ];
+    for (const [entry, address] of written) {
+      assert.equal(addressOf('10.0.0.1', entry, ['10.0.0.0/8']), address, entry);
+      assert.equal(addressOf('10.0.0.1', `6.6.6.6, ${entry}`, ['10.0.0.0/8']), address, entry);
+      assert.equal(addressOf('10.0.0.1', ['6.6.6.6', entry], ['10.0.0.0/8']), address, entry);
+      assert.equal(addressOf('10.0.0.1', `${entry} ,10.0.0.2:443`, ['10.0.0.0/8']), address, entry);
     }
   });
 

@@ -122,6 +122,34 @@ describe('connections', () => {
   });
 });
 
+describe('an idle connection', () => {
+  it('stays open for longer than balancers keep theirs, by default, whatever the time-outs of requests', async () => {
+    const limits = { headersTimeout: 1, requestTimeout: 1, connectionsCheckingInterval: 1 };
+    let checks = 0;
+    await withApp({ listening: { limits, logger: silentLogger() } }, async ({ url }) => {
+      const idle = open(url);
+      assert.ok(await isServed(idle));
+      assert.match(idle.heard(), /^Keep-Alive: timeout=620\r$/m);
+      // Many times as long as a request may take.
+      await waitFor('the time-outs are over', () => ++checks > 20);
+
+      const { length } = idle.heard();
+      idle.socket.write(REQUEST);
+      await waitFor('it is answered again', () => idle.heard().length > length);
+      assert.equal(idle.isClosed(), false);
+    });
+  });
+
+  it('is closed after the time that the operator sets', async () => {
+    await withApp({ environment: { KEEP_ALIVE_SECONDS: '1' } }, async ({ url }) => {
+      const idle = open(url);
+      assert.ok(await isServed(idle));
+      assert.match(idle.heard(), /^Keep-Alive: timeout=1\r$/m);
+      await waitFor('it is closed', () => idle.isClosed());
+    });
+  });
+});
+
 const SHORT = { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 };
 const listening = { limits: SHORT, logger: silentLogger() };
 
@@ -164,7 +192,8 @@ describe('a slow client', () => {
       await drip(client, '\x16\x03\x01\x02');
       await waitFor('it is cut', () => client.isClosed());
       assert.equal(client.heard(), '');
-      assert.ok(await isServed(open(url)));
+      // A handshake of ours may take longer than the limit, too.
+      await waitFor('another is served', () => isServed(open(url)));
     });
   });
 

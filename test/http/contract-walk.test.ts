@@ -13,6 +13,7 @@ import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
 import { pruneNow } from '../tasks/old-tasks.ts';
 import { DocumentedApi } from './documented-api.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { raw } from './raw-request.ts';
 import {
   chatBody,
@@ -274,10 +275,8 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'signIn 401 UNAUTHORIZED': async () => ({ headers: ofDashboard, body: { link: 'x'.repeat(43) } }),
   'signIn 429 RATE_LIMITED': async () => {
     const headers = { ...ofDashboard, 'X-Forwarded-For': '192.0.2.200' };
-    const sent = JSON.stringify({ link: 'x'.repeat(43) });
-    const json = { ...headers, 'Content-Type': 'application/json' };
-    // All at once and more than the limit: one after the other, they would use the budget that is restored meanwhile.
-    await Promise.all(Array.from({ length: 90 }, () => raw(served.url, 'POST', '/session', json, sent)));
+    // A debt: attempts use a budget that is restored while they are made.
+    served.http.rateLimiter.spendLocally({ id: 'auth:192.0.2.200', perMinute: 60 }, 10_000);
     return { headers, body: { link: 'x'.repeat(43) } };
   },
   'signIn 403 FORBIDDEN': async () => ({ body: { key: account.client.key } }),
@@ -288,6 +287,12 @@ const REJECTIONS: WalkedListener['rejections'] = {
   ...rejectionsOfForm('createImageEdit', editForm),
   ...rejectionsOfForm('createTranscription', transcriptionForm),
   ...rejectionsOfForm('createTranslation', transcriptionForm),
+  'countInputTokens 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/none', input: 'Hi.' } }),
+  'compactResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/none', input: 'Hi.' } }),
+  'compactResponse 402 INSUFFICIENT_BALANCE': async () => {
+    const poor = await served.newAccount({ microUsd: 1n });
+    return { body: { model: 'acme/text', input: 'Hi.' }, key: poor.client.key };
+  },
   'createVideo 400 MODEL_UNAVAILABLE': () => videoForm({ model: 'acme/none' }),
   'createVideo 402 INSUFFICIENT_BALANCE': async () => {
     const poor = await served.newAccount({ microUsd: 1n });
@@ -409,7 +414,7 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'deleteResponse 409 RESPONSE_IN_PROGRESS': async () => ({ params: { responseId: await openResponse() } }),
   'listResponseInputItems 409 RESPONSE_IN_PROGRESS': async () => ({ params: { responseId: await openResponse() } }),
   'getModel 404 NOT_FOUND': async () => ({ params: { modelName: 'acme/none' } }),
-  'getReferenceFile 404 NOT_FOUND': async () => ({ params: { file: 'package.json' } }),
+  'getReferenceFile 404 NOT_FOUND': async () => ({ params: { fileName: 'package.json' } }),
 };
 
 /** A video that is queued. */
@@ -486,5 +491,12 @@ walk({
     'receiveProviderHook 429 RATE_LIMITED',
     'getGuide 404 NOT_FOUND',
   ],
-  settle: () => world.served.http.keyUse.flush(),
+  async settle() {
+    await world.served.http.keyUse.flush();
+    // The first request starts the check of the store.
+    await waitFor(
+      'the state of the store',
+      async () => !(await raw(served.url, 'GET', '/readyz')).text.includes('"store":null'),
+    );
+  },
 });

@@ -106,11 +106,11 @@ describe('the paths of the public listener', () => {
 
     assert.deepEqual(outside.toSorted(), [
       '/',
-      '/assets/{file...}',
+      '/assets/{fileName...}',
       '/docs',
-      '/docs/{file}',
+      '/docs/{fileName}',
       '/guide',
-      '/guide/{file...}',
+      '/guide/{fileName...}',
       '/healthz',
       '/hooks/{upstream}/{token}',
       '/mcp',

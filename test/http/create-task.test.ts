@@ -188,7 +188,10 @@ describe('a callback URL', () => {
       ['https://example.com/#part', /must not contain a fragment/],
       ['https://example.com:8443/', /port 8443 is not allowed; want 443/],
       ['https://exa mple.com/', /must not contain blanks/],
-      ['https://127.0.0.1/', /127\.0\.0\.1 is not a public address; the operator can allow it with EGRESS_ALLOW$/],
+      [
+        'https://127.0.0.1/',
+        /127\.0\.0\.1 is not a public address; the operator can allow it with EGRESS_ALLOW=127\.0\.0\.1:443$/,
+      ],
       ['https://0x7f.1/', /127\.0\.0\.1 is not a public address/],
       ['https://[::1]/', /::1 is not a public address/],
       ['https://10.0.0.1/', /10\.0\.0\.1 is not a public address/],

@@ -112,7 +112,11 @@ describe('POST /v1/videos', () => {
     [{ input_reference: { image_url: 'http://127.0.0.1/a.png' } }, 'input_reference', 'invalid_value'],
     [{ input_reference: { file_id: 'file/abc' } }, 'input_reference.file_id', 'invalid_value'],
     [{ input_reference: { image_url: 'data:image/png;base64,' } }, 'input_reference.image_url', 'invalid_value'],
-    [{ input_reference: { image_url: 'data:image/png,abc' } }, 'input_reference.image_url', 'invalid_value'],
+    [
+      { input_reference: { image_url: 'data:image/png,abc' } },
+      'input_reference.image_url',
+      'unsupported_file_mimetype',
+    ],
     [
       { input_reference: { image_url: `data:image/png;base64,${Buffer.from('no image').toString('base64')}` } },
       'input_reference.image_url',

@@ -20,7 +20,8 @@ import { openEventSource } from './event-source.ts';
 /** One that a process ends during, and one that never ends in a test. */
 const models = [
   { name: 'acme/slow', tokensPerSecond: 10 },
-  { name: 'acme/endless', tokensPerSecond: 0.2 },
+  // None while the test lasts.
+  { name: 'acme/endless', tokensPerSecond: 1 / 600 },
 ].map(({ name, tokensPerSecond }) =>
   textDefinition({
     name,
@@ -102,7 +103,7 @@ const isDraining = async (url: string): Promise<boolean> => {
 describe('an api process that is stopped', () => {
   it('is immediately not ready, still accepts requests, and closes each connection after its response', async () => {
     // If the process waited for the whole grace time, the test would hang.
-    const started = await start(4, 600);
+    const started = await start(15, 600);
     const { darkroom, api, account } = started;
     try {
       const kept = keptConnection(darkroom.url);

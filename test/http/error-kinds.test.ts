@@ -173,7 +173,7 @@ describe('an error that has no kind', () => {
 
   it('has one at the edge if it is of a package', () => {
     assert.equal(problemOf(new UnsupportedMediaError('text/html')).kind, 'unsupported_media_type');
-    const { kind, headers } = problemOf(new PreviewTooSlowError());
+    const { kind, headers } = problemOf(new PreviewTooSlowError(20_000));
     assert.deepEqual([kind, headers?.['Retry-After']], ['unavailable', '10']);
   });
 });
@@ -223,11 +223,13 @@ describe('the classes of errors of the service', () => {
     'ProviderRejection',
     'ProviderUnknown',
     'ProviderUnreachable',
+    'StatusOfOtherKindError',
     'TaskEndedError',
     'ThreadEndedError',
     // The cause of a StoreUnavailableError, for logs.
     'UnconfirmedStoreError',
     'UniqueViolationError',
+    'WaitingLineError',
     'WorkerStoppingError',
   ];
 

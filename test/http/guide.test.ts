@@ -213,7 +213,7 @@ describe('files of the guide', () => {
   });
 
   it('are announced as missing where nothing was built', async () => {
-    const request = { params: { file: 'contract' } };
+    const request = { params: { fileName: 'contract' } };
     for (const route of createGuide(async () => undefined).routes) {
       await assert.rejects(
         async () => route.handle(request as unknown as Parameters<typeof route.handle>[0]),

@@ -1,12 +1,13 @@
 /** `POST /v1/images/edits`: images of a form or by reference, and the images of the task as the response. */
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
+import { packageFile } from '../../src/config/package-root.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
@@ -296,11 +297,43 @@ describe('edits of images in a form', () => {
       await settleTask(served.room.database, taskId, verdict, { retentionDays: 7 });
     }
 
-    for (const [index, param] of ['image', 'images'].entries()) {
+    for (const [index, param] of ['image', 'images.0'].entries()) {
       const answer = (await answers[index]) ?? assert.fail();
       const error = errorOf(answer);
       assert.deepEqual([answer.status, error.param, error.code], [400, param, 'input_unreachable'], answer.text);
       assert.match(error.message, new RegExp(`\\b${param}\\b`));
+    }
+  });
+
+  // Case 08.
+  it('have texts in UTF-8 or in the encoding that their part states, and are rejected with any other', async () => {
+    for (const [type, bytes, isRead] of [
+      ['text/plain', Buffer.from('caf\xe9', 'latin1'), false],
+      ['text/plain; charset=utf-8', Buffer.from('caf\xe9', 'latin1'), false],
+      ['text/plain; charset=utf-16', Buffer.from('\ufeffcafé', 'utf16le'), false],
+      ['text/plain; charset=utf-16', Buffer.from('cafe', 'utf16le'), false],
+      ['text/plain; charset=utf-16le', Buffer.from('café', 'utf16le'), true],
+      ['text/plain; charset=iso-8859-1', Buffer.from('caf\xe9', 'latin1'), true],
+      ['text/plain', Buffer.from('café'), true],
+    ] as const) {
+      const account = await served.newAccount();
+      const { body, headers } = await formOf([
+        ['model', 'acme/compatible-edit'],
+        ['image', photo],
+      ]);
+      const boundary = /boundary=(.*)$/.exec(headers['Content-Type'] ?? '')?.[1] ?? assert.fail();
+      const head = `--${boundary}\r\nContent-Disposition: form-data; name="prompt"\r\nContent-Type: ${type}\r\n\r\n`;
+      const whole = Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n'), body]);
+      const all = { ...headers, Authorization: `Bearer ${account.client.key}`, ...ASYNC };
+      const answer = await raw(served.url, 'POST', PATH, all, whole);
+
+      if (isRead) {
+        assert.equal(answer.status, 202, answer.text);
+        assert.equal((await inputOfTask(served, await newestTask(served, account)))['prompt'], 'café');
+      } else {
+        await assertRejected(account, answer, [400, 'prompt', 'invalid_value']);
+        assert.match(errorOf(answer).message, /the text is not UTF-8/);
+      }
     }
   });
 
@@ -496,6 +529,84 @@ describe('edits of images in a form', () => {
     });
   }
 
+  it('take a mask as large as a turned photograph is shown', async () => {
+    const account = await served.newAccount();
+    const turned = await sharp(photo).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+    const created = await editForm(
+      account,
+      [
+        ['image', turned],
+        ['mask', await painted('#0000', 6, 8)],
+      ],
+      ASYNC,
+    );
+    assert.equal(created.status, 202, created.text);
+    const stored = await editForm(
+      account,
+      [
+        ['image', turned],
+        ['mask', mask],
+      ],
+      ASYNC,
+    );
+    assert.match(errorOf(stored).message, /it has 8x6 pixels, and the first image 6x8/);
+  });
+
+  // Case 04.
+  it('take a photograph with megabytes of metadata before its size', async () => {
+    const account = await served.newAccount();
+    const jpeg = await sharp(photo).jpeg().toBuffer();
+    const segment = Buffer.concat([Buffer.from([0xff, 0xe1, 0xfd, 0xea]), Buffer.alloc(65_000)]);
+    const heavy = Buffer.concat([jpeg.subarray(0, 2), ...Array.from({ length: 17 }, () => segment), jpeg.subarray(2)]);
+
+    const created = await editForm(account, [['image', heavy]], ASYNC);
+
+    assert.equal(created.status, 202, created.text);
+  });
+
+  it('take a photograph of a phone, which is stored as a JPEG, upright', async () => {
+    const account = await served.newAccount();
+    const heic = await readFile(packageFile('packages/media/test/files/turned.heic'));
+    const created = await editForm(account, [['image', heic]], ASYNC);
+    assert.equal(created.status, 202, created.text);
+
+    const input = await inputOfTask(served, await newestTask(served, account));
+    const { format, width, height } = await sharp(
+      await bytesOf(account, (input['image_urls'] as string[])[0]),
+    ).metadata();
+    assert.deepEqual([format, width, height], ['jpeg', 240, 320]);
+    assert.equal((await upload(account, heic)).url.split('.').at(-1), 'jpg');
+  });
+
+  // Case 11.
+  it('take a data URL in every spelling', async () => {
+    const base64 = photo.toString('base64');
+    for (const url of [
+      `data:image/png;charset=utf-8;base64,${base64}`,
+      `DATA:image/png;BASE64,${base64}`,
+      `data:image/jpg;base64,${base64}`,
+      `data:image/png;base64,${encodeURIComponent(base64)}`,
+      `data:image/png;base64,${base64.replaceAll(/.{76}/g, '$&\r\n')}`,
+      `data:;base64,${base64.replaceAll('=', '')}`,
+      ` data:image/png;base64,${base64}\n`,
+    ]) {
+      const account = await served.newAccount();
+      const created = await editJson(account, { images: [{ image_url: url }] }, ASYNC);
+      assert.equal(created.status, 202, created.text);
+      const input = await inputOfTask(served, await newestTask(served, account));
+      assert.ok((await bytesOf(account, (input['image_urls'] as string[])[0])).equals(photo));
+    }
+  });
+
+  it('are rejected with a data URL that is cut or is no base64', async () => {
+    const account = await served.newAccount();
+    const base64 = photo.toString('base64');
+    for (const data of [base64.slice(0, 41), `${base64.slice(0, 40)}!${base64.slice(40)}`, `${base64}%`]) {
+      const answer = await editJson(account, { images: [{ image_url: `data:image/png;base64,${data}` }] }, ASYNC);
+      await assertRejected(account, answer, [400, 'images.0.image_url', 'invalid_value']);
+    }
+  });
+
   it('are rejected with a mask of other dimensions, or of another type', async () => {
     const account = await served.newAccount();
     const small = await editForm(account, [
@@ -629,14 +740,19 @@ describe('edits of images as JSON', () => {
     ['an id that is none', { images: [{ file_id: 'a\u0000b' }] }, [400, 'images.0.file_id', 'invalid_value']],
     [
       'a URL of a private address',
-      { images: [{ image_url: 'http://127.0.0.1/a.png' }] },
-      [400, 'images', 'invalid_value'],
+      { images: [{ image_url: 'https://example.com/a.png' }, { image_url: 'http://127.0.0.1/a.png' }] },
+      [400, 'images.1', 'invalid_value'],
     ],
-    ['a URL that is none', { images: [{ image_url: 'a.png' }] }, [400, 'images', 'invalid_value']],
+    ['a URL that is none', { images: [{ image_url: 'a.png' }] }, [400, 'images.0', 'invalid_value']],
     [
       'data that is not base64',
-      { images: [{ image_url: 'data:image/png,abc' }] },
+      { images: [{ image_url: 'data:image/png;base64,abc!' }] },
       [400, 'images.0.image_url', 'invalid_value'],
+    ],
+    [
+      'text that is no image',
+      { images: [{ image_url: 'data:image/png,abc' }] },
+      [400, 'images.0.image_url', 'unsupported_file_mimetype'],
     ],
     [
       'data without an end',
@@ -696,7 +812,7 @@ describe('edits of images as JSON', () => {
     ]);
     await assertRejected(stranger, await editJson(stranger, { images: [{ image_url: url }] }), [
       400,
-      'images',
+      'images.0',
       'invalid_value',
     ]);
     const { client } = await account.newKey({ scopes: ['tasks:write'] });

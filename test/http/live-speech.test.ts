@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
+import { wavHead } from '../../src/domain/wav.ts';
 import { appendPiece, isListenedTo } from '../../src/tasks/record/output-pieces.ts';
 import { drawAudio } from '../support/test-provider/audio.ts';
 import { speechBody } from './route-requests.ts';
@@ -108,6 +109,27 @@ describe('speech that is being generated', { concurrency: true }, () => {
       type: 'speech.audio.done',
       usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
     });
+  });
+
+  it('is sent as raw samples with response_format pcm, with their rate and channels', async () => {
+    for (const stream_format of ['audio', 'sse'] as const) {
+      const account = await served.newAccount();
+      const speaking = speak(account, { changes: { response_format: 'pcm', stream_format } });
+      const taskId = await listenedTask(account);
+      // While a file is being received, its head does not have its length.
+      const received = Buffer.concat([wavHead({ rate: 8_000, channels: 1 }), FILE.subarray(44)]);
+      await receive(taskId, 0, 44, 'first', received);
+      await receive(taskId, 44, 10_000, 'first', received);
+      const answer = await speaking;
+      await served.succeedWith(taskId, [OUTPUT]);
+
+      const isEvents = stream_format === 'sse';
+      const sent = isEvents
+        ? Buffer.concat(eventsOf(await answer.text()).map(({ audio = '' }) => Buffer.from(audio, 'base64')))
+        : Buffer.from(await answer.arrayBuffer());
+      assert.ok(sent.equals(FILE.subarray(44)), stream_format);
+      if (!isEvents) assert.equal(answer.headers.get('content-type'), 'audio/pcm;rate=8000;channels=1');
+    }
   });
 
   it('is sent as events too where nothing is received before the end', async () => {

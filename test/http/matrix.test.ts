@@ -151,7 +151,7 @@ for (const route of publicRoutes(served.http)) {
 
 describe('the matrix', () => {
   it('has an unknown id for every parameter that names something of an account', () => {
-    const others = new Set(['modelName', 'token', 'name', 'file', 'upstream']);
+    const others = new Set(['modelName', 'token', 'name', 'fileName', 'upstream']);
     const names = publicRoutes(served.http).flatMap(({ path }) =>
       [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name),
     );

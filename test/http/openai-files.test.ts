@@ -148,6 +148,20 @@ describe('a file with a purpose', () => {
     assert.match(String(content.headers['content-disposition']), /^attachment; filename="page\.html"$/);
   });
 
+  // Case 16.
+  it('is downloaded under its own name, in whatever script that is', async () => {
+    for (const [name, plain, whole] of [
+      ['照片.png', '__.png', '%E7%85%A7%E7%89%87.png'],
+      ["Müller's photo (1).png", 'M_ller_s_photo__1_.png', 'M%C3%BCller%27s%20photo%20%281%29.png'],
+    ] as const) {
+      const { id, filename } = parsed<WireFile>(await upload({ purpose: 'user_data' }, 'text', name));
+      const { headers } = await get(`/v1/files/${id}/content`);
+
+      assert.equal(filename, name);
+      assert.equal(headers['content-disposition'], `attachment; filename="${plain}"; filename*=UTF-8''${whole}`);
+    }
+  });
+
   it('is rejected with the name of a wrong field, and nothing is stored', async () => {
     const anchor = 'expires_after[anchor]';
     const seconds = 'expires_after[seconds]';
@@ -356,9 +370,8 @@ describe('a file that a request names by its id', () => {
     for (const id of [theirs, `file-${'0'.repeat(26)}`, 'file-1']) {
       assert.deepEqual(rejectionOf(await edit(account, id)).slice(0, 2), [404, 'images.0.file_id']);
     }
-    for (const id of ['', "' OR 1=1"]) {
-      assert.deepEqual(rejectionOf(await edit(account, id)).slice(0, 2), [400, 'images.0.file_id']);
-    }
+    assert.deepEqual(rejectionOf(await edit(account, "' OR 1=1")).slice(0, 2), [400, 'images.0.file_id']);
+    assert.deepEqual(rejectionOf(await edit(account, '')).slice(0, 2), [400, 'images.0']);
     const { id } = parsed<WireFile>(await upload({ purpose: 'batch' }));
     const answer = await edit(account, id);
     assert.deepEqual(rejectionOf(answer).slice(0, 2), [400, 'images'], answer.text);

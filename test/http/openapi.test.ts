@@ -109,6 +109,64 @@ describe('/openapi.json', () => {
     assert.doesNotMatch(JSON.stringify(document), /x-clamped/);
   });
 
+  it('gives each schema one type beside null, and each body a schema, as generators of clients need them', () => {
+    const several: string[] = [];
+    JSON.stringify(document, (key, value: unknown) => {
+      if (key === 'type' && Array.isArray(value) && value.filter((each) => each !== 'null').length > 1) {
+        several.push(value.join());
+      }
+      return value;
+    });
+    assert.deepEqual(several, []);
+    for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations))) {
+      const bodies = Object.values(operation.requestBody?.content ?? {});
+      assert.ok(
+        bodies.every(({ schema }) => schema !== undefined),
+        operation.operationId,
+      );
+    }
+  });
+
+  it('has nothing of which generators of Java make what does not compile, or has another name', () => {
+    const found: string[] = [];
+    JSON.stringify(document, (key, value: unknown) => {
+      if (typeof value !== 'object' || value === null) return value;
+      const { type, enum: values } = value as { readonly type?: unknown; readonly enum?: unknown };
+      if (type === 'boolean' && values !== undefined) found.push(`${key}: a truth value of a list`);
+      const properties =
+        key === 'properties' ? Object.entries(value as Record<string, { readonly type?: unknown }>) : [];
+      for (const [name, property] of properties) if (property.type === 'null') found.push(`${name}: of the type null`);
+      return value;
+    });
+    assert.deepEqual(found, []);
+    const parameters = Object.values(document.paths).flatMap((operations) =>
+      Object.values(operations).flatMap((operation) => operation.parameters ?? []),
+    );
+    const names = [...Object.keys(document.components.schemas), ...parameters.map(({ name }) => name)];
+    assert.deepEqual(
+      names.filter((name) => /^file$/i.test(name)),
+      [],
+    );
+  });
+
+  it('states exactly which value is always null, true or false', () => {
+    const ajv = new Ajv2020({ strict: false });
+    ajv.addSchema({ ...document, $id: 'https://example.test/d' });
+    const accepts = (pointer: string, value: unknown): boolean =>
+      ajv.validate({ $ref: `https://example.test/d#/components/schemas/${pointer}` }, value);
+    const values = [null, true, false, 0, 'true', {}];
+    const taken = (pointer: string): unknown[] => values.filter((value) => accepts(pointer, value));
+
+    assert.deepEqual(taken('Failure/properties/data'), [null]);
+    assert.deepEqual(taken('LedgerEntry/properties/isEstimated'), [true]);
+    const chat = document.paths['/v1/chat/completions']?.['post']?.requestBody?.content['application/json']?.schema;
+    const { properties } = chat as { readonly properties: Record<string, object> };
+    assert.deepEqual(
+      values.filter((value) => ajv.validate(properties['store'] ?? false, value)),
+      [null, false],
+    );
+  });
+
   it('describes the format of a text, at both endpoints', () => {
     const schemaOf = (path: string): object =>
       document.paths[path]?.['post']?.requestBody?.content['application/json']?.schema ?? {};

@@ -148,7 +148,7 @@ async function newResponse(
   return (JSON.parse(answer.text) as { id: string }).id;
 }
 
-function createImage(): Promise<Buffer> {
+export function createImage(): Promise<Buffer> {
   return sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
     .png()
     .toBuffer();
@@ -325,6 +325,8 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   createImage: (world, account) => mediaRequest(world, account, '/v1/images/generations', { body: imageBody() }),
   createImageEdit: async (world, account) => mediaRequest(world, account, '/v1/images/edits', await editForm()),
   createSpeech: (world, account) => mediaRequest(world, account, '/v1/audio/speech', { body: speechBody() }),
+  listSpeechModels: nothing,
+  listVoices: async () => ({ query: 'model=acme/compatible-speech' }),
   createTranscription: async (world, account) =>
     mediaRequest(world, account, '/v1/audio/transcriptions', await transcriptionForm()),
   createTranslation: async (world, account) =>
@@ -345,6 +347,8 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   }),
   deleteVideo: async (world, account) => ({ params: { videoId: await doneVideo(world, account) } }),
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
+  countInputTokens: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
+  compactResponse: async () => ({ body: { model: 'acme/text', input: 'My name is Ada.' } }),
   getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
   cancelResponse: async (world, account) => ({
     params: { responseId: await newResponse(world, account, { background: true }) },
@@ -388,7 +392,7 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   getSession: nothing,
   signOut: async () => ({ query: 'everywhere=true' }),
   getDashboard: nothing,
-  getDashboardFile: async () => ({ params: { file: 'icon.svg' } }),
+  getDashboardFile: async () => ({ params: { fileName: 'icon.svg' } }),
   downloadMedia: async (world, account) => {
     const [token = '', name = ''] = new URL((await newOutput(world, account)).url).pathname.split('/').slice(2);
     return { params: { token, name } };
@@ -403,10 +407,10 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   getHealth: nothing,
   getReadiness: nothing,
   getGuide: nothing,
-  getGuideFile: async () => ({ params: { file: 'contract' } }),
+  getGuideFile: async () => ({ params: { fileName: 'contract' } }),
   getOpenApi: nothing,
   getReference: nothing,
-  getReferenceFile: async () => ({ params: { file: 'start.js' } }),
+  getReferenceFile: async () => ({ params: { fileName: 'start.js' } }),
 };
 
 /** The request that succeeds. @throws {AssertionError} no success of the route is defined. */

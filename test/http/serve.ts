@@ -13,6 +13,7 @@ import { createKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
+import { createCredentialProbes } from '../../src/providers/credential-probes.ts';
 import { createUpstreamSettings } from '../../src/upstreams/upstream-settings.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { topUp } from '../../src/billing/ledger.ts';
@@ -28,7 +29,8 @@ import { createEgress } from '../../src/egress/guarded-client.ts';
 import { createClaimedStore } from '../../src/objects/stores/claimed-store.ts';
 import { openStore } from '../../src/objects/stores/open-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
-import { createMediaInspector } from '@darkroom/media/inspect';
+import { FILE_MS, createMediaInspector } from '@darkroom/media/inspect';
+import { timeOutMs } from '../../src/config/time-outs.ts';
 import { createInspectionTurns } from '../../src/limits/inspection-turns.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import type { HttpContext } from '../../src/http/app/context.ts';
@@ -161,12 +163,18 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   const appDatabase = options.appDatabase ?? database;
   const egressPolicy = { allow: parseAllowList(config.egress.allow), ports: config.egress.ports };
   const egress = createEgress({ ...egressPolicy, logger: silentLogger() });
-  const inspector = createMediaInspector({ turns: createInspectionTurns() });
+  const inspector = createMediaInspector({ turns: createInspectionTurns(), fileMs: timeOutMs(FILE_MS) });
   const clock = { now: options.now ?? Date.now };
   const upstreamSettings = createUpstreamSettings({
     environment: config.upstreams,
     database: appDatabase,
     cipher: createSecretCipher(SIGNING_KEY),
+    logger: silentLogger(),
+  });
+  const credentialProbes = createCredentialProbes({
+    database: appDatabase,
+    settings: upstreamSettings,
+    encryptionKey: SIGNING_KEY,
     logger: silentLogger(),
   });
   const foundation: Foundation = {
@@ -187,6 +195,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     definitions: createPinnedDefinitions(appDatabase),
     webhookKeys: createWebhookKeys(SIGNING_KEY),
     upstreamSettings,
+    credentialProbes,
     egressPolicy,
     egress,
     inspector,
@@ -194,6 +203,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
     clock: movedClock(() => clock.now()),
     now: () => clock.now(),
     async close() {
+      await credentialProbes.close();
       await upstreamSettings.close();
       await inspector.close();
       await egress.close();
@@ -202,15 +212,10 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
   await createPinnedDefinitions(database).pin(room.catalogue.models);
   // The ledger stays there when the app's own database is unavailable.
   const { accountDatabase, metrics, now } = foundation;
-  const text = await openTextParts({
-    config,
-    database,
-    accountDatabase,
-    logger: silentLogger(),
-    metrics,
-    now,
-    upstreamSettings,
-  });
+  const text = await openTextParts(
+    { config, database, accountDatabase, logger: silentLogger(), metrics, now, upstreamSettings },
+    (step) => step(),
+  );
   const http = createHttpContext(
     foundation,
     room.catalogue,

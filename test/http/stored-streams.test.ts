@@ -97,7 +97,7 @@ async function rejectionOf(asked: Promise<RawAnswer>): Promise<readonly [number,
 
 const WEATHER = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 
-describe('a stored response that is streamed', { timeout: 120_000 }, () => {
+describe('a stored response that is streamed', () => {
   for (const [what, changes] of Object.entries<Json>({
     'of a text': {},
     'of thoughts': { reasoning: { effort: 'low' }, include: ['reasoning.encrypted_content'] },
@@ -261,7 +261,7 @@ describe('a stored response that is streamed', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the parameters of a stored response', { timeout: 120_000 }, () => {
+describe('the parameters of a stored response', () => {
   it('select what is included, in either spelling', async () => {
     const { id } = await made({ reasoning: { effort: 'low' } });
     const sealedIn = (answer: RawAnswer): unknown => {
@@ -301,7 +301,6 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
     for (const [query, param, code] of [
       ['include=file_search_call.results', 'include.0', 'invalid_value'],
       ['include[]=reasoning.encrypted_content&include[]=x', 'include.1', 'invalid_value'],
-      ['include=', 'include.0', 'invalid_value'],
       ['starting_after=1', 'starting_after', 'invalid_value'],
       ['starting_after=1&stream=false', 'starting_after', 'invalid_value'],
       ['stream=true&starting_after=-1', 'starting_after', 'integer_below_min_value'],
@@ -310,7 +309,6 @@ describe('the parameters of a stored response', { timeout: 120_000 }, () => {
       ['stream=true&stream=true', 'stream', 'invalid_value'],
       ['include_obfuscation=true', 'include_obfuscation', 'invalid_value'],
       ['stream=true&include_obfuscation=true', 'include_obfuscation', 'invalid_value'],
-      ['stream[]=true', 'stream[]', 'unknown_parameter'],
     ] as const) {
       assert.deepEqual(await rejectionOf(get(id, query)), [400, param, code], query);
     }

@@ -164,7 +164,7 @@ const REPORTED: CallRow = {
   isEstimated: false,
 };
 
-describe('the events of an upstream, in their order', { timeout: 240_000 }, () => {
+describe('the events of an upstream, in their order', () => {
   it('begin with the role alone, which the client has before any content', async () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -240,7 +240,7 @@ function textOf(events: readonly Json[]): string {
     .join('');
 }
 
-describe('an upstream that disconnects', { timeout: 240_000 }, () => {
+describe('an upstream that disconnects', () => {
   /** After ten events: in the middle of the text, on either interface. */
   const BROKEN: readonly Behaviour[] = [{ errorAfter: 10 }, { breaksAfter: 10 }, { endsAfter: 10 }];
   const FREE = { captured: 0n, input: 0, output: 0, isEstimated: false };
@@ -309,7 +309,7 @@ describe('an upstream that disconnects', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a client that disconnects', { timeout: 240_000 }, () => {
+describe('a client that disconnects', () => {
   // Proves C7-43.
   it('after three chunks ends the upstream’s work, and what was generated is billed as counted', async () => {
     let release = (): void => undefined;
@@ -331,7 +331,7 @@ describe('a client that disconnects', { timeout: 240_000 }, () => {
   });
 });
 
-describe('when the first upstream does not respond', { timeout: 240_000 }, () => {
+describe('when the first upstream does not respond', () => {
   const rejections: readonly Behaviour[] = [
     { status: 500, body: { error: { message: 'secret words' } } },
     { status: 401, body: {} },
@@ -376,7 +376,7 @@ describe('when the first upstream does not respond', { timeout: 240_000 }, () =>
   });
 });
 
-describe('an upstream that sends Retry-After', { timeout: 240_000 }, () => {
+describe('an upstream that sends Retry-After', () => {
   it('gets no request for that time, and the client gets the same Retry-After', async () => {
     first.script({ status: 429, headers: { 'retry-after': '400' }, body: {} }, {});
     const asked = first.requests.length;
@@ -401,7 +401,7 @@ describe('an upstream that sends Retry-After', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a hold for text that an upstream counts byte by byte', { timeout: 240_000 }, () => {
+describe('a hold for text that an upstream counts byte by byte', () => {
   for (const said of ['สวัสดีชาวโลก'.repeat(40), '龘靐齉爩'.repeat(40), 'deadbeef01'.repeat(40), '👩‍👩‍👧‍👦'.repeat(40)]) {
     it(`covers the reported usage of ${said.slice(0, 4)}`, async () => {
       const input = Buffer.byteLength(said) + 30;
@@ -413,9 +413,9 @@ describe('a hold for text that an upstream counts byte by byte', { timeout: 240_
   }
 });
 
-describe('usage beyond its hold', { timeout: 240_000 }, () => {
+describe('usage beyond its hold', () => {
   it('costs the account only its hold, and the operator the rest', async () => {
-    const usage = { input: 500_000, cached: 0, output: 1, reasoning: 0 };
+    const usage = { input: 1_900, cached: 0, output: 1, reasoning: 0 };
     first.script({ reply: { text: ['Yes.'], usage } });
     await whole(CHAT, 'acme/chat', { max_tokens: 1 });
     await settledCalls(1);
@@ -438,7 +438,38 @@ describe('usage beyond its hold', { timeout: 240_000 }, () => {
   });
 });
 
-describe('a continued conversation', { timeout: 240_000 }, () => {
+describe('usage that no request can have', () => {
+  const IMPOSSIBLE = [
+    { input: 1e15, cached: 0, output: 1, reasoning: 0 },
+    { input: 11, cached: 0, output: 1e15, reasoning: 0 },
+    { input: 11, cached: 0, output: 7, reasoning: 1e15 },
+    { input: 1e15, cached: 1e15, output: 1e15, reasoning: 1e15 },
+    { input: -5, cached: -5, output: -5, reasoning: -5 },
+    { input: 11.5, cached: 0, output: 7.25, reasoning: 0 },
+  ];
+  for (const usage of IMPOSSIBLE) {
+    for (const path of [CHAT, RESPONSES]) {
+      it(`is not billed, nor taken from the tokens per minute: ${JSON.stringify(usage)} at ${path}`, async () => {
+        account = await served.newAccount({ textTokensPerMinute: 100_000 });
+        first.script({ reply: { text: ['Yes.'], usage } });
+        await whole(path, 'acme/native');
+        await whole(path, 'acme/native');
+
+        const holds = await served.room.rows<{ held: bigint }>(
+          'SELECT held_micro_usd AS held FROM text_calls WHERE account_id = $1 AND process_id IS NOT NULL',
+          account.id,
+        );
+        assert.equal(holds.length, 2);
+        for (const { captured, input, output } of await settledCalls(2)) {
+          assert.ok(input < 100 && output !== null && output < 100, JSON.stringify([input, output]));
+          assert.ok(captured !== null && holds.every(({ held }) => captured < held / 2n));
+        }
+      });
+    }
+  }
+});
+
+describe('a continued conversation', () => {
   it('is held for by the usage that its upstream reported of its beginning', async () => {
     const usage = { input: 4_000, cached: 0, output: 1, reasoning: 0 };
     first.script({ reply: { text: ['Yes.'], usage } });
@@ -459,7 +490,7 @@ describe('a continued conversation', { timeout: 240_000 }, () => {
   });
 });
 
-describe('usage that an upstream does not report', { timeout: 240_000 }, () => {
+describe('usage that an upstream does not report', () => {
   it('is counted, reported to the client, and marked as estimated', async () => {
     first.script({ withoutUsage: true });
     const output = countTextTokens((HELLO.text ?? []).join(''));

@@ -272,7 +272,7 @@ describe('an api process with TLS', () => {
       await assert.rejects(
         new Role('api', environment, darkroom.logFile).start(),
         // 78: restarting changes nothing.
-        /the api ended with 78:[^]*TLS_KEY_FILE: \S+tls\.key is not the key of the certificate in \S+tls\.crt\n$/,
+        /the api ended with 78:[^]*TLS_KEY_FILE: \S+tls\.key is not the key of the certificate in \S+tls\.crt"\}\n$/,
       );
     } finally {
       await darkroom.stop();

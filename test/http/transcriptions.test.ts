@@ -1,7 +1,9 @@
 /** `POST /v1/audio/transcriptions`: a form with a recording, and the transcript of its task as the response. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
+import { packageFile } from '../../src/config/package-root.ts';
 import { drawAudio } from '../support/test-provider/audio.ts';
 import { eventsOf } from './media-calls.ts';
 import { raw } from './raw-request.ts';
@@ -75,6 +77,50 @@ describe('POST /v1/audio/transcriptions', () => {
     assert.deepEqual(input, { language: 'en', formats: ['json'], max_seconds: 2 });
     assert.equal((await account.client.get(taskId)).body.data.billing.held, '0.002');
     assert.equal(await uploadsOf(account), 1);
+  });
+
+  // Cases 01 and 02: recordings of Chrome, Android and Safari, whose containers may hold video.
+  for (const [name, held] of [
+    ['live.webm', '0.004'],
+    ['mp42_audio.m4a', '0.003'],
+    ['isom_audio.m4a', '0.003'],
+    ['safari.mp4', '0.004'],
+  ] as const) {
+    it(`takes ${name}, and holds for its measured length`, async () => {
+      const account = await served.newAccount();
+      const recording = await readFile(packageFile(`packages/media/test/files/${name}`));
+      const answering = transcribe(account, {}, {}, recording);
+      const taskId = await newTask(account);
+      await served.succeedWith(taskId, fileOf(TRANSCRIPT, 'application/json'));
+
+      assert.equal((await answering).status, 200);
+      assert.equal((await account.client.get(taskId)).body.data.billing.held, held);
+      const [row] = await served.room.rows<{ mimeType: string; seconds: number; channels: number }>(
+        `SELECT mime_type AS "mimeType", duration_seconds AS seconds, channels FROM files WHERE account_id = $1`,
+        account.id,
+      );
+      assert.match(row?.mimeType ?? '', /^audio\//);
+      assert.equal(Math.ceil(row?.seconds ?? 0), Number(held) * 1000);
+      assert.equal(row?.channels, 1);
+    });
+  }
+
+  it('holds nothing for a recording whose length cannot be measured, and rejects it', async () => {
+    const account = await served.newAccount();
+    const cut = (await readFile(packageFile('packages/media/test/files/isom_audio.m4a'))).subarray(0, 64);
+    const answer = await transcribe(
+      account,
+      {},
+      {},
+      Buffer.concat([Buffer.from('OggS'), Buffer.alloc(24), Buffer.from('OpusHead'), cut]),
+    );
+
+    assert.equal(answer.status, 400, answer.text);
+    assert.match(
+      (JSON.parse(answer.text) as Failed).error.message,
+      /^invalid request: file: its length cannot be measured/,
+    );
+    assert.deepEqual(await tasksOf(account), []);
   });
 
   it('answers with all that clients expect in verbose_json', async () => {
@@ -172,6 +218,34 @@ describe('POST /v1/audio/transcriptions', () => {
     assert.equal(await uploadsOf(account), 0);
   });
 
+  it('takes a part without a file name, or with an empty one, as a text, whatever its type', async () => {
+    for (const type of [
+      'application/json',
+      'multipart/form-data; charset=utf-8',
+      'application/octet-stream',
+      'audio/wav',
+    ]) {
+      const account = await served.newAccount();
+      const typed = (name: string, value: string) => `name="${name}"\r\nContent-Type: ${type}\r\n\r\n${value}`;
+      const { body, headers } = await transcriptionForm({ model: undefined });
+      const boundary = /boundary=(.*)$/.exec(headers['Content-Type'] ?? '')?.[1] ?? assert.fail();
+      const parts = [
+        typed('model', 'acme/compatible-transcription'),
+        `name="language"; filename=""\r\nContent-Type: ${type}\r\n\r\nen`,
+        typed('prompt', ''),
+        'name="temperature"\r\n\r\n',
+        'name="stream"\r\n\r\nFalse',
+      ];
+      const text = parts.map((part) => `--${boundary}\r\nContent-Disposition: form-data; ${part}\r\n`).join('');
+      const all = { ...headers, Authorization: `Bearer ${account.client.key}`, Prefer: 'respond-async' };
+      const answer = await raw(served.url, 'POST', PATH, all, Buffer.concat([Buffer.from(text), body]));
+
+      assert.equal(answer.status, 202, answer.text);
+      const { audio_url: _, ...input } = (await tasksOf(account))[0]?.input ?? {};
+      assert.deepEqual(input, { language: 'en', formats: ['json'], max_seconds: 2 });
+    }
+  });
+
   it('rejects a form that is not well-formed', async () => {
     const account = await served.newAccount();
     const model = 'name="model"\r\n\r\nacme/compatible-transcription';
@@ -183,6 +257,7 @@ describe('POST /v1/audio/transcriptions', () => {
         [[file, file, model], null, /more than one file/],
         [[model, 'name="image"; filename="a.wav"\r\n\r\nsound'], 'image', /additional properties not allowed: image/],
         [[`name="prompt"\r\n\r\n${'x'.repeat(40_000)}`, model, file], 'prompt', /too long/],
+        [[model, `name="file"\r\nContent-Type: audio/wav\r\n\r\n${'x'.repeat(40_000)}`], 'file', /needs a filename/],
         [[...Array.from({ length: 40 }, (_, index) => `name="a${index}"\r\n\r\n1`), file], null, /too many parts/],
         [[model, file], null, /not well-formed|breaks off/, ''],
       ];

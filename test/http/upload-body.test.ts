@@ -20,14 +20,28 @@ import { waitFor } from '@darkroom/testing/wait-for';
 import { open } from './raw-socket.ts';
 
 const BOUNDS = { maxBytes: 1_000, idleMs: 60_000, paceMs: 60_000, minBytesPerSecond: 1, wholeMs: 60_000 };
-const SERVER_LIMITS = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 };
+/** The server's own limits, from the first request on: a slow machine does not even begin in this time. */
+const SHORT_LIMITS = { headersTimeout: 100, requestTimeout: 100 };
 
 const running: RunningServer[] = [];
 after(() => Promise.all(running.map((server) => server.close(0))));
 
-/** A server that reads uploads, or leaves bodies to the server's own timeout. */
-async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promise<number> {
-  const listener: RequestListener = (request, response) => {
+/** A server that reads uploads. */
+function serve(bounds: Partial<UploadBounds>): Promise<number> {
+  return serveWith(uploads(bounds));
+}
+
+/** A server whose own limits become short with its first request. It reads uploads, or leaves bodies to these limits. */
+function serveImpatiently(readsUploads: boolean): Promise<number> {
+  const listener = uploads({}, readsUploads);
+  return serveWith((request, response) => {
+    Object.assign(running.at(-1)?.server ?? {}, SHORT_LIMITS);
+    listener(request, response);
+  });
+}
+
+function uploads(bounds: Partial<UploadBounds>, readsUploads = true): RequestListener {
+  return (request, response) => {
     if (!readsUploads) {
       request.resume();
       return;
@@ -45,7 +59,6 @@ async function serve(bounds: Partial<UploadBounds>, readsUploads = true): Promis
       },
     );
   };
-  return serveWith(listener);
 }
 
 async function serveWith(listener: RequestListener): Promise<number> {
@@ -58,7 +71,7 @@ async function serveWith(listener: RequestListener): Promise<number> {
     PORT: '0',
     PUBLIC_URL: 'http://127.0.0.1',
   });
-  const server = await listen(http, listener, { logger: silentLogger(), limits: SERVER_LIMITS });
+  const server = await listen(http, listener, { logger: silentLogger(), limits: { connectionsCheckingInterval: 20 } });
   running.push(server);
   return Number(new URL(server.url).port);
 }
@@ -122,7 +135,7 @@ describe('an upload whose client disconnects', () => {
 
 describe('the time limit of an upload', () => {
   it('may be longer than that of other requests, whose limit is unchanged', async () => {
-    const slow = announce(await serve({}), 20);
+    const slow = announce(await serveImpatiently(true), 20);
     await drip(slow.socket, 20);
     assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 20$/);
 
@@ -130,7 +143,7 @@ describe('the time limit of an upload', () => {
     slow.socket.write('POST / HTTP/1.1\r\nHost: x\r\n');
     assert.match(await slow.heard('408'), /HTTP\/1.1 408 /);
 
-    const other = announce(await serve({}, false), 20);
+    const other = announce(await serveImpatiently(false), 20);
     await drip(other.socket, 20);
     assert.match(await other.heard('408'), /^HTTP\/1.1 408 [^]*did not arrive in time/);
   });
@@ -166,6 +179,27 @@ describe('the time limit of an upload', () => {
     const slow = announce(await serve({ paceMs: 200, minBytesPerSecond: 5 }), 100);
     await drip(slow.socket, 100);
     assert.match(await slow.heard('kept'), /^HTTP\/1.1 200 [^]*kept 100$/);
+  });
+
+  it('does not count time in which the process stood still', async () => {
+    const length = 10;
+    let sender: ReturnType<typeof announce> | undefined;
+    const port = await serveWith((request, response) => {
+      const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
+        let size = 0;
+        for await (const chunk of file) size += chunk.length;
+        return size;
+      };
+      receiveUpload(request, keep, { ...BOUNDS, idleMs: 50, paceMs: 50, minBytesPerSecond: 100 }).then(
+        (size) => response.end(`kept ${size}`),
+        () => response.end('rejected'),
+      );
+      sender?.socket.write(Buffer.alloc(length));
+      // What was sent arrives while nothing is read.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    });
+    sender = announce(port, length);
+    assert.match(await sender.heard('\r\n\r\n'), /kept 10$/);
   });
 
   it('does not count time in which the server is slow', async () => {

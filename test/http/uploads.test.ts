@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { MAX_PART_BYTES } from '@darkroom/api/openai/uploads';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { deleteOldMultipartUploads } from '../../src/objects/multipart-uploads.ts';
@@ -91,6 +91,37 @@ async function keptBytes({ id }: ServedAccount): Promise<number> {
   return row?.bytes ?? 0;
 }
 
+/** Records a file of that size. */
+async function fill({ id }: ServedAccount, sizeBytes: number): Promise<void> {
+  await served.room.rows(
+    `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
+     VALUES ($1, $2, $1, 'video/mp4', $3, '', now(), now() + interval '1 hour')`,
+    `file_${id}`,
+    id,
+    sizeBytes,
+  );
+}
+
+/** The keys that the store is asked to read and to write, until `stop`. */
+function watchStore() {
+  const { store } = served;
+  const [read, put] = [mock.method(store, 'read'), mock.method(store, 'put')];
+  const keysOf = ({
+    mock: { calls },
+  }: {
+    readonly mock: { readonly calls: readonly { readonly arguments: unknown[] }[] };
+  }) => calls.map((call) => String(call.arguments[0]));
+  return {
+    get reads() {
+      return keysOf(read);
+    },
+    get writes() {
+      return keysOf(put);
+    },
+    stop: () => mock.restoreAll(),
+  };
+}
+
 describe('an upload in parts', () => {
   it('becomes a file of the parts in the order in which they are named', async () => {
     const [first, second, third] = [randomBytes(900_000), randomBytes(1), randomBytes(70_000)];
@@ -168,6 +199,76 @@ describe('an upload in parts', () => {
     assert.deepEqual(rejectionOf(await complete(short, [part])), [400, 'part_ids']);
     assert.equal(await objects(), before + 1);
     assert.equal(parsed<WireUpload>(await complete(upload, [mine])).status, 'completed');
+  });
+
+  it('is checked before it is written, and its hash is computed once', async () => {
+    const parts = [randomBytes(40_000), randomBytes(20_000)];
+    const upload = await begin(60_000);
+    const ids: string[] = [];
+    for (const part of parts) ids.push(await addPart(upload, part));
+    const vision = await begin(5, { purpose: 'vision', filename: 'a.png' });
+    const text = await addPart(vision, Buffer.from('plain'));
+    const watched = watchStore();
+    try {
+      for (let times = 0; times < 5; times++) {
+        assert.deepEqual(rejectionOf(await complete(upload, ids, { md5: '0'.repeat(32) })), [400, 'md5']);
+      }
+      assert.equal(watched.reads.length, 2);
+      assert.equal((await complete(vision, [text])).status, 415);
+      assert.deepEqual(watched.writes, []);
+    } finally {
+      watched.stop();
+    }
+    const md5 = createHash('md5').update(Buffer.concat(parts)).digest('hex');
+    assert.equal(parsed<WireUpload>(await complete(upload, ids, { md5 })).status, 'completed');
+  });
+
+  it('is hashed in a limited number of orders', async () => {
+    const upload = await begin(12);
+    const ids: string[] = [];
+    for (let index = 0; index < 12; index++) ids.push(await addPart(upload, Buffer.from([index])));
+    const wrong = { md5: '0'.repeat(32) };
+    for (let turn = 0; turn < 10; turn++) {
+      const turned = [...ids.slice(turn), ...ids.slice(0, turn)];
+      assert.deepEqual(rejectionOf(await complete(upload, turned, wrong)), [400, 'md5']);
+    }
+    assert.deepEqual(rejectionOf(await complete(upload, ids.toReversed(), wrong)), [400, 'part_ids']);
+  });
+
+  it('is joined once by requests that come together', async () => {
+    const upload = await begin(4);
+    const part = await addPart(upload, Buffer.from('data'));
+    const watched = watchStore();
+    try {
+      const all = await Promise.all(Array.from({ length: 6 }, () => complete(upload, [part])));
+      assert.equal(new Set(all.map((answer) => parsed<WireUpload>(answer).file?.id)).size, 1);
+      assert.equal(watched.writes.length, 1);
+    } finally {
+      watched.stop();
+    }
+  });
+
+  it('needs room for its file beside its parts', async () => {
+    const full = await served.newAccount();
+    await fill(full, ACCOUNT_UPLOAD_BYTES - 1_000);
+    const upload = await begin(600, {}, full);
+    const part = await addPart(upload, randomBytes(600), full);
+
+    assert.equal((await post(`/${upload.id}/complete`, { part_ids: [part] }, full)).status, 429);
+
+    await served.room.rows('DELETE FROM files WHERE id = $1', `file_${full.id}`);
+    assert.equal((await post(`/${upload.id}/complete`, { part_ids: [part] }, full)).status, 200);
+  });
+
+  it('is completed by another process once the lease of one that died has ended', async () => {
+    const upload = await begin(4);
+    const part = await addPart(upload, Buffer.from('data'));
+    const lease = "UPDATE uploads SET completing_until = now() + $2 * interval '1 second' WHERE id = $1";
+    await served.room.rows(lease, upload.id, 3_600);
+    const waiting = complete(upload, [part]);
+    await served.room.rows(lease, upload.id, -1);
+
+    assert.equal(parsed<WireUpload>(await waiting).status, 'completed');
   });
 
   it('is cancelled once, with its parts, and takes nothing more', async () => {
@@ -257,13 +358,7 @@ describe('an upload in parts', () => {
 
   it('counts against the limit of the account, with its parts, and not twice when it is completed', async () => {
     const full = await served.newAccount();
-    await served.room.rows(
-      `INSERT INTO files (id, account_id, object_key, mime_type, size_bytes, sha256, created_at, expires_at)
-       VALUES ($1, $2, $1, 'video/mp4', $3, '', now(), now() + interval '1 hour')`,
-      `file_${full.id}`,
-      full.id,
-      ACCOUNT_UPLOAD_BYTES - 1_000,
-    );
+    await fill(full, ACCOUNT_UPLOAD_BYTES - 1_000);
     const described = { filename: 'data.bin', purpose: 'user_data', mime_type: 'application/octet-stream' };
     assert.equal((await post('', { ...described, bytes: 1_001 }, full)).status, 429);
     const upload = await begin(400, {}, full);

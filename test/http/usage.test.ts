@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../support/api-client.ts';
 import { created, get } from './account-client.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
+import { formatUsd } from '../../src/domain/money.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
@@ -44,6 +46,38 @@ describe('usage', () => {
       );
     }
   }
+
+  it('is that of one end user, of text calls and of tasks', async () => {
+    const account = await served.newAccount();
+    const { client } = account;
+    const messages = [{ role: 'user', content: 'Say hello.' }];
+    const ids: string[] = [];
+    for (const whom of [{ user: 'ada' }, { user: 'bob', safety_identifier: 'ada' }, { user: 'bob' }, {}]) {
+      const { body } = await client.send('POST', '/v1/chat/completions', { model: 'acme/text', messages, ...whom });
+      ids.push((body as unknown as { id: string }).id);
+    }
+    const speech = { model: 'acme/compatible-speech', input: 'Hello.', voice: 'alloy', safety_identifier: 'ada' };
+    const headers = { Prefer: 'respond-async' };
+    const created = await client.send('POST', '/v1/audio/speech', JSON.stringify(speech), headers);
+    const { taskId } = created.body as unknown as { taskId: string };
+    await served.succeed(taskId, Buffer.from('a sound'), 'audio/mpeg');
+    const captured = () =>
+      served.room.rows<{ amount: bigint }>(
+        `SELECT amount_micro_usd AS amount FROM ledger_entries WHERE kind = 'capture' AND reference = ANY ($1)`,
+        [...ids.slice(0, 2), taskId],
+      );
+    await waitFor('the calls are settled', async () => (await captured()).length === 3);
+    const days = [-1, 1].map((each) => new Date(Date.now() + each * DAY_MS).toISOString().slice(0, 10));
+    const { total } = await usage(client, `from=${days[0]}&to=${days[1]}&groupBy=model&user=ada`);
+    const sum = (await captured()).reduce((all, { amount }) => all + amount, 0n);
+
+    assert.deepEqual(total, { captured: formatUsd(sum), count: 3 });
+    assert.equal((await usage(client, `from=${days[0]}&to=${days[1]}&user=nobody`)).total.count, 0);
+    const stranger = await served.newAccount();
+    assert.equal((await usage(stranger.client, `from=${days[0]}&to=${days[1]}&user=ada`)).total.count, 0);
+    const { body: list } = await client.send('GET', '/v1/tasks?metadata.user=ada');
+    assert.equal((list.data as unknown as { tasks: readonly unknown[] }).tasks.length, 1);
+  });
 
   it('sums what was captured by UTC day, model and key, in any combination; storage counts no task', async () => {
     const account = await served.newAccount();

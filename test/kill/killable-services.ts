@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 import { startPgBouncer } from '../support/pgbouncer.ts';
@@ -40,7 +41,6 @@ export interface KillableServices {
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 120_000;
 const TEMPORAL_FILE = 'temporal.sqlite';
 
 export async function startKillableServices(): Promise<KillableServices> {
@@ -120,7 +120,7 @@ function killable(server: {
       child = launchProcess(await server.launch());
       child.stdout?.resume();
       child.stderr?.resume();
-      await server.wait(AbortSignal.timeout(START_TIMEOUT_MS));
+      await server.wait(AbortSignal.timeout(GIVE_UP_MS));
     },
     async kill() {
       const ending = child;

@@ -64,7 +64,12 @@ describe('the store of an installation', () => {
     await claimStore(testDatabase.database, await newStore());
     const other = await newStore();
 
-    await assert.rejects(claimStore(testDatabase.database, other), /without the mark of this installation/);
+    await assert.rejects(claimStore(testDatabase.database, other), (error: Error) => {
+      assert.match(error.message, /without the mark of this installation/);
+      // Somebody whose `STORE_URL` is an old one reads it too, and a mark would keep them there.
+      assert.match(error.message, /objects that were moved are found where they are now\. Only if the store is lost/);
+      return true;
+    });
     assert.equal(await readOwner(other), undefined);
 
     await markStore(other, installationId);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, readdir, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, realpath, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -117,6 +117,29 @@ describe('the disk store', () => {
     await assert.rejects(store.check(), (error) => error instanceof StoreUnavailableError && error.cause !== undefined);
     await rm(blocker);
     await store.check();
+  });
+
+  it('takes its directory for away, and no object for missing, when the disk is not mounted any more', async () => {
+    const directory = path.join(base, 'mounted');
+    const store = createDiskStore(directory);
+    await store.put('a/object', Buffer.from('x'), PNG);
+    await rename(directory, `${directory}-away`);
+
+    // What is left of a mount is an empty directory; in tests also nothing, or a file.
+    for (const leave of [async () => undefined, () => mkdir(directory), () => writeFile(directory, 'no directory')]) {
+      await leave();
+      for (const key of ['a/object', 'object']) {
+        await assert.rejects(store.read(key), StoreUnavailableError);
+        await assert.rejects(store.head(key), StoreUnavailableError);
+        await assert.rejects(store.delete(key), StoreUnavailableError);
+      }
+      await assert.rejects(store.list('')[Symbol.asyncIterator]().next(), StoreUnavailableError);
+      await rm(directory, { recursive: true, force: true });
+    }
+
+    await rename(`${directory}-away`, directory);
+    assert.equal((await store.head('a/object')).sizeBytes, 1);
+    await assert.rejects(store.head('a/nothing'), ObjectNotFoundError);
   });
 
   it('names the operation and the system’s error code in its message, and no path', async () => {

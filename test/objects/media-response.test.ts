@@ -172,7 +172,9 @@ describe('the response to a download', () => {
   it('escapes file names in its header', async () => {
     const { headers } = await ask({}, { fileName: 'a"; x=\r\nSet-Cookie: b\\ä.png' });
 
-    assert.equal(headers['Content-Disposition'], 'inline; filename="a___x___Set-Cookie__b__.png"');
+    const whole = 'a%22%3B%20x%3DSet-Cookie%3A%20b%5C%C3%A4.png';
+    const disposition = `inline; filename="a___x___Set-Cookie__b__.png"; filename*=UTF-8''${whole}`;
+    assert.equal(headers['Content-Disposition'], disposition);
   });
 
   it('may be cached no longer than the URL is valid', async () => {

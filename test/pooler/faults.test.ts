@@ -20,8 +20,6 @@ import type { Load } from './deposits.ts';
 
 /** Callers at once: more than the pooler has sessions, and than one process has connections. */
 const CALLERS = 60;
-/** Less than what a process waits for a connection of its own and then for the pooler's answer, on a busy machine. */
-const LONGEST_MS = 20_000;
 
 describe('behind PgBouncer', { skip: whyNoPgBouncer() }, () => {
   let postgres: OwnPostgres;
@@ -76,10 +74,9 @@ describe('behind PgBouncer', { skip: whyNoPgBouncer() }, () => {
       await holder.query('BEGIN');
     }
 
-    const startedAt = performance.now();
+    // They are turned away while the sessions are held.
     const results = await Promise.all(Array.from({ length: CALLERS }, () => deposits.make()));
 
-    assert.ok(performance.now() - startedAt < LONGEST_MS, `${performance.now() - startedAt} ms`);
     assert.ok(results.every((error) => error instanceof DatabaseUnavailableError));
     // None of them ran: none was confirmed, and the balances say the same.
     assert.deepEqual(await deposits.problems(), []);

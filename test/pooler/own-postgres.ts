@@ -4,12 +4,11 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
 import { reservePort } from '../support/reserve-port.ts';
-
-const START_TIMEOUT_MS = 120_000;
 
 export interface OwnPostgres {
   readonly url: string;
@@ -35,7 +34,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
     url: clusterUrl(cluster, 'postgres'),
     async start() {
       const launch = await clusterLaunch(cluster);
-      const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+      const signal = AbortSignal.timeout(GIVE_UP_MS);
       for (;;) {
         const launched = launchProcess(launch);
         child = launched;

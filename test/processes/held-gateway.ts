@@ -25,6 +25,7 @@ export class HeldGateway {
 
   readonly gateway = scriptedGateway({
     startTask: (task: TaskStart) => this.#start(task),
+    startBackgroundCall: async (callId: string) => void (await this.#start({ taskId: callId as TaskId })),
     cancelTask: () => (this.isAway ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(true)),
   });
 
@@ -38,7 +39,7 @@ export class HeldGateway {
     for (const release of this.#held.splice(0, count)) release();
   }
 
-  async #start({ taskId }: TaskStart): Promise<StartResult> {
+  async #start({ taskId }: Pick<TaskStart, 'taskId'>): Promise<StartResult> {
     this.asked.push(taskId);
     if (this.isAway || this.rejected.has(taskId)) throw new Error('Temporal rejects it');
     if (!this.answersAtOnce) await new Promise<void>((resolve) => this.#held.push(resolve));

@@ -1,12 +1,14 @@
 /** The launcher when Temporal rejects a row, or fails while the machine's clock is set. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { pino } from 'pino';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
 import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import type { Database } from '../../src/database/database.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
@@ -69,4 +71,32 @@ it('pauses briefly after a failure, and no longer when the clock is set back mea
   } finally {
     await launcher.close();
   }
+});
+
+it('reports once that delivered rows cannot be removed, however many are delivered meanwhile', async () => {
+  const logged: unknown[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const database: Database = {
+    ...room.database,
+    query: (statement, ...values) =>
+      statement.name === 'remove_outbox'
+        ? Promise.reject(new Error('the database is away'))
+        : room.database.query(statement, ...values),
+  };
+  let deliveries = 0;
+  const gateway = scriptedGateway({ startStop: async () => void deliveries++ });
+  const definitions = createPinnedDefinitions(room.database);
+  const launcher = startLauncher({ database, gateway, definitions, tracing: NO_TRACES, logger });
+  try {
+    launcher.wake(stopOf(3n));
+    await waitFor('the failure is reported', () => logged.length > 0);
+    for (let id = 4n; id <= 20n; id++) {
+      launcher.wake(stopOf(id));
+      await waitFor('it is delivered', () => deliveries === Number(id) - 2);
+    }
+  } finally {
+    await launcher.close();
+  }
+
+  assert.equal(logged.length, 1, JSON.stringify(logged));
 });

@@ -43,6 +43,7 @@ describe('the presence of workers', () => {
       logger: silentLogger(),
       identity,
       handOver: async (id) => void handedOver.push({ id, beat: beats }),
+      handBackLost: () => Promise.reject(new Error('Temporal is away')),
       now: () => (time += 3_000),
       beatMs: 1,
     });

@@ -47,7 +47,7 @@ function lastingActivity() {
   return { submitGeneration: () => ended, end: () => end() };
 }
 
-function start({ graceMs = FOREVER_MS, handBackAfterMs = FOREVER_MS } = {}) {
+function start({ graceMs = FOREVER_MS, handBackAfterMs = FOREVER_MS, mostStoppingMs = FOREVER_MS } = {}) {
   const { submitGeneration, end } = lastingActivity();
   const { counted, count } = countActivities({ submitGeneration });
   const workers = [new FailingWorker(), new FailingWorker()] as const;
@@ -55,7 +55,8 @@ function start({ graceMs = FOREVER_MS, handBackAfterMs = FOREVER_MS } = {}) {
   const handBack = (): void => {
     wasHandedBack = true;
   };
-  const run = runWorkers({ workers, handBackAfterMs, handBack, graceMs, activities: count, logger: silentLogger() });
+  const logger = silentLogger();
+  const run = runWorkers({ workers, handBackAfterMs, handBack, graceMs, mostStoppingMs, activities: count, logger });
   let failure: unknown;
   run.finished.catch((error: unknown) => {
     failure = error;
@@ -81,12 +82,66 @@ describe('the Temporal workers of a process', () => {
   });
 
   it('end when one of them has failed and the SDK does not report it', async () => {
-    const { run, workers } = start();
+    const { run, workers } = start({ mostStoppingMs: 1 });
     workers[0].fail(true);
 
     await assert.rejects(run.finished, /failed, and did not stop/);
 
     assert.equal(workers[1].getState(), 'STOPPED');
+  });
+
+  it('let the native half of a failed one finish, which reports its end only to polls', async () => {
+    const polled: string[] = [];
+    let isShutDown = false;
+    const poll = (kind: string) => async (): Promise<never> => {
+      const isRejectedFirst = kind === 'activity' && !polled.includes(kind);
+      polled.push(kind);
+      if (!isShutDown || isRejectedFirst) throw new Error('Namespace acme is not found.');
+      throw Object.assign(new Error('Worker has been shutdown'), { name: 'ShutdownError' });
+    };
+    const native = {
+      initiateShutdown: () => {
+        isShutDown = true;
+      },
+      pollActivityTask: poll('activity'),
+      pollNexusTask: poll('nexus'),
+      pollWorkflowActivation: poll('workflow'),
+      // As the SDK's: only then.
+      finalizeShutdown: () =>
+        waitFor('the end was reported', () => ['activity', 'nexus', 'workflow'].every((kind) => polled.includes(kind))),
+    };
+    let state = 'RUNNING';
+    let fail!: () => void;
+    const failed = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    let hasEnded = false;
+    const worker = {
+      nativeWorker: native,
+      getState: () => state,
+      shutdown: () => undefined,
+      async run() {
+        await failed;
+        state = 'FAILED';
+        await this.nativeWorker.finalizeShutdown();
+        hasEnded = true;
+        throw new Error('Namespace acme is not found.');
+      },
+    };
+    const { count } = countActivities({});
+    const run = runWorkers({
+      workers: [worker],
+      handBackAfterMs: FOREVER_MS,
+      handBack: () => undefined,
+      graceMs: FOREVER_MS,
+      activities: count,
+      logger: silentLogger(),
+    });
+    fail();
+
+    await assert.rejects(run.finished, /Namespace acme is not found/);
+    await waitFor('run has ended too', () => hasEnded);
+    assert.deepEqual(polled.toSorted(), ['activity', 'activity', 'nexus', 'workflow']);
   });
 
   it('wait for running upstream requests before they end as failed', async () => {

@@ -1,11 +1,23 @@
 /** Expressions of model files: their limits, and that one that misbehaves does not affect others. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ExpressionError, createExpressions } from '../../src/providers/http/expressions.ts';
+import { createAnswerThreads } from '../../src/providers/answer-threads.ts';
+import { ExpressionError, evaluateExpressions } from '../../src/providers/http/expressions.ts';
+
+const UPSTREAM = 'http:provider.test';
+
+/** Evaluates expressions in threads with a time limit. */
+function createExpressions(timeoutMs: number) {
+  const threads = createAnswerThreads({ timeoutMs });
+  return {
+    evaluate: <Name extends string>(texts: Record<Name, string | undefined>, document: unknown, variables: object) =>
+      evaluateExpressions(threads, UPSTREAM, texts, { document, variables: { ...variables } }),
+  };
+}
 
 /** Long enough for an honest expression on a slow machine. */
-const expressions = createExpressions({ timeoutMs: 30_000 });
-const hasty = createExpressions({ timeoutMs: 1_500 });
+const expressions = createExpressions(30_000);
+const hasty = createExpressions(1_500);
 
 /** The result of evaluating one expression. */
 async function valueOf(text: string, document: unknown = {}, variables = {}): Promise<unknown> {
@@ -16,7 +28,7 @@ function isError(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ExpressionError && error.code === code && !/secret/.test(error.message);
 }
 
-describe('an expression of a model file', { timeout: 180_000 }, () => {
+describe('an expression of a model file', () => {
   it('sees the document and the variables, and is undefined when there is no value', async () => {
     const document = { status: 'done', files: [{ url: 'a' }, { url: 'b' }] };
 

@@ -127,7 +127,7 @@ const UNREADABLE: readonly (readonly [string, Answers, string])[] = [
 ];
 
 for (const adapter of ADAPTERS) {
-  describe(`the adapter ${adapter.name}`, { timeout: 120_000 }, () => {
+  describe(`the adapter ${adapter.name}`, () => {
     it('sends work once whose response cannot be read, and says why that is', async () => {
       for (const [what, answers, code] of UNREADABLE) {
         const { outcome, lines, requests } = await run(adapter, answers, submitting);

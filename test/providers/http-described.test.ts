@@ -80,7 +80,7 @@ async function withServer(
   }
 }
 
-describe('an HTTP API that a model file describes', { timeout: 180_000 }, () => {
+describe('an HTTP API that a model file describes', () => {
   it('gets the credential as the file describes', async () => {
     const base64 = Buffer.from('user:pass&word').toString('base64');
     const cases = [

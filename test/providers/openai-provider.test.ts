@@ -1,9 +1,12 @@
 /** The adapter of protocol `openai`: each of its interfaces. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
+import { findWavSamples } from '../../src/domain/wav.ts';
 import { createOpenAiProvider } from '../../src/providers/openai/openai-provider.ts';
 import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
 import { ProviderFailure } from '../../src/providers/provider.ts';
@@ -147,6 +150,90 @@ describeProviderContract(
     });
   },
 );
+
+describe('an upstream that is nearly compatible', () => {
+  const IMAGE = Buffer.from('an image');
+  const base64 = IMAGE.toString('base64');
+  const taken = [{ from: 'bytes', bytes: IMAGE }];
+  const url = 'https://files.example/a.png';
+  const answers: readonly (readonly [what: string, data: unknown, files: readonly unknown[]])[] = [
+    ['one image instead of a list', { b64_json: base64 }, taken],
+    ['one URL instead of a list', { url }, [{ from: 'url', url }]],
+    ['a data URL as base64', [{ b64_json: `data:image/png;base64,${base64}` }], taken],
+    ['a data URL as URL', [{ url: `data:image/png;base64,${base64}` }], taken],
+    ['an empty text for what it does not have', [{ b64_json: '', url }], [{ from: 'url', url }]],
+    ['null for what it does not have', [{ b64_json: null, url }], [{ from: 'url', url }]],
+    ['an address with white space', [{ url: ` ${url}\n` }], [{ from: 'url', url }]],
+  ];
+  for (const [what, data, files] of answers) {
+    it(`delivers its image although it has ${what}`, async () => {
+      const provider = createOpenAiProvider({
+        secrets: createSecretSource({}),
+        logger: silentLogger(),
+        workbench: {
+          calls: () =>
+            Promise.resolve({ status: 200, retryAfterMs: undefined, json: { created: 1, data }, byteLength: 0 }),
+          tokens: () => assert.fail(),
+          onExpression: () => undefined,
+        },
+      });
+      const upstream = { protocol: 'openai', model: 'any', baseUrl: 'http://127.0.0.1:1/v1', api: 'images' } as const;
+      const request = { taskId: 'tk-svc-00000000000000000000000001', upstream, input: { prompt: 'a fox' } } as const;
+      const submission = await provider.submit(request, call);
+
+      assert.ok(submission.kind === 'done');
+      assert.deepEqual(submission.files, files);
+    });
+  }
+});
+
+describe('raw samples', () => {
+  const SAMPLES = Buffer.from('the samples of a sentence, in which nothing says what they are');
+  const server = createServer((request, response) => {
+    const contentType = decodeURIComponent(request.url?.split('?')[1] ?? '');
+    response.setHeader('Content-Type', contentType);
+    request.resume().on('end', () => response.end(contentType === 'audio/wav' ? drawAudio('a') : SAMPLES));
+  });
+  before(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+  after(() => server.close());
+
+  /** The file that a server delivers with a type, and the bytes that a client receives meanwhile. */
+  async function deliver(contentType: string, input: object): Promise<{ file: Buffer; live: Buffer }> {
+    const { port } = server.address() as AddressInfo;
+    const { boundTo } = createOpenAiProvider({ secrets: createSecretSource({}), logger: silentLogger() });
+    const baseUrl = `http://127.0.0.1:${port}/v1?${encodeURIComponent(contentType)}#`;
+    const upstream = { protocol: 'openai', model: 'any', baseUrl, api: 'speech' } as const;
+    const pieces: Buffer[] = [];
+    const request = { taskId: 'tk-svc-00000000000000000000000001', upstream, input: { text: 'a', ...input } } as const;
+    const onFileBytes = (bytes: Buffer): unknown => pieces.push(Buffer.from(bytes));
+    const submission = await boundTo?.(upstream, 'audio').submit(request, submitCall({ onFileBytes }));
+    assert.ok(submission?.kind === 'done');
+    const [delivered] = submission.files;
+    assert.ok(delivered?.from === 'file');
+    return { file: readFileSync(delivered.path), live: Buffer.concat(pieces) };
+  }
+
+  for (const [contentType, input, format] of [
+    ['audio/pcm', {}, { rate: 24_000, channels: 1 }],
+    ['audio/pcm; rate=16000; channels=2', {}, { rate: 16_000, channels: 2 }],
+    ['audio/L16;rate="44100"', { sample_rate: 8_000 }, { rate: 44_100, channels: 1 }],
+    ['application/octet-stream', { sample_rate: 8_000 }, { rate: 8_000, channels: 1 }],
+  ] as const) {
+    it(`become a WAV file that says how they are played: ${contentType}`, async () => {
+      const { file, live } = await deliver(contentType, { format: 'pcm', ...input });
+
+      assert.deepEqual(findWavSamples(file), { ...format, start: 44, byteLength: SAMPLES.length });
+      assert.ok(file.subarray(44).equals(SAMPLES));
+      assert.deepEqual(findWavSamples(live), { ...format, start: 44, byteLength: Infinity });
+      assert.ok(live.subarray(44).equals(SAMPLES));
+    });
+  }
+
+  it('are left as they are in a WAV file, and in other formats', async () => {
+    assert.ok((await deliver('audio/wav', { format: 'pcm' })).file.equals(drawAudio('a')));
+    assert.ok((await deliver('audio/mpeg', { format: 'mp3' })).file.equals(SAMPLES));
+  });
+});
 
 describe('the openai adapter without an interface in its binding', () => {
   const provider = createOpenAiProvider({ secrets: createSecretSource({}), logger: silentLogger() });

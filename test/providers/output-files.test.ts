@@ -1,7 +1,7 @@
 /** Which parts of a provider's output count as files. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { filesIn } from '../../src/providers/output-files.ts';
+import { filesIn, filesOfBase64 } from '../../src/providers/output-files.ts';
 
 describe('the files in an output', () => {
   it('are every URL and data URL in it, in order, however they are nested', () => {
@@ -15,6 +15,18 @@ describe('the files in an output', () => {
       { from: 'url', url: 'https://a.example/1.png' },
       { from: 'bytes', bytes: Buffer.from([0, 1, 2]) },
     ]);
+  });
+
+  it('are whole: base64 is read to its end, in any spelling of its alphabet, or not at all', () => {
+    const bytes = Buffer.from([251, 255, 191, 0]);
+    for (const base64 of ['+/+/AA==', '+/+/AA', '-_-_AA==', '+/+/\nAA==\n']) {
+      assert.deepEqual(filesOfBase64(base64), [{ from: 'bytes', bytes }], base64);
+    }
+    assert.deepEqual(filesIn('data:image/png;charset=utf-8;BASE64,%2B/%2B/AA=='), [{ from: 'bytes', bytes }]);
+    for (const damaged of ['+/+/A', 'AA==AAAA', 'AA*A', 'AAAA…', '<html>no image</html>']) {
+      assert.deepEqual(filesOfBase64(damaged), [], damaged);
+      assert.deepEqual(filesIn(`data:image/png;base64,${damaged}`), [], damaged);
+    }
   });
 
   it('are none when the output is text, empty, too deeply nested or not an http(s) URL', () => {

@@ -20,7 +20,7 @@ const call = submitCall();
 
 /** Runs the suite for one adapter; `more` adds the tests that only its protocol needs. */
 export function describeProviderContract(subject: ContractSubject, more?: (bench: ContractBench) => void): void {
-  describe(titleOf(subject), { timeout: 300_000 }, () => {
+  describe(titleOf(subject), () => {
     const rig = createContractRig(subject);
     const { bench, far, generate, rejectionOf, countOf, bytesOf, inputOf, fileOf } = rig;
     const { provider, request, caught, linesOf } = bench;

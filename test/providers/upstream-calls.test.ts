@@ -35,7 +35,7 @@ async function submit(answer: RequestListener, times = 1): Promise<unknown> {
   }
 }
 
-describe('a submit to an upstream', { timeout: 180_000 }, () => {
+describe('a submit to an upstream', () => {
   it('uses a new connection each time, so that a dead one cannot lose it', async () => {
     const ports = new Set<number | undefined>();
     await submit((request, response) => {

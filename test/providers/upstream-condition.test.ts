@@ -41,7 +41,7 @@ async function rejectionOf(request: GenerationRequest, signal = call.signal): Pr
   return [error.condition, error.retryAfterMs];
 }
 
-describe('a rejection', { timeout: 180_000 }, () => {
+describe('a rejection', () => {
   for (const [what, status, retryAfter, condition, waitMs] of [
     ['429 with a time', 429, '7', 'busy', 7_000],
     ['429 without one', 429, undefined, 'busy', 5_000],
@@ -69,7 +69,7 @@ describe('a rejection', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a poll of a job', { timeout: 180_000 }, () => {
+describe('a poll of a job', () => {
   it('accepts more than 1 MB when the response can contain the files, and not otherwise', async () => {
     const large = JSON.stringify({ output: 'x'.repeat(2_000_000) });
     await serving(

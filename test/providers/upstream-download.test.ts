@@ -53,7 +53,7 @@ async function failureOf(work: Promise<unknown>): Promise<unknown> {
   return [error.kind, error.status, error.isBarred];
 }
 
-describe('a file of an upstream', { timeout: 180_000 }, () => {
+describe('a file of an upstream', () => {
   it('is fetched from the upstream’s own origin with its credential, at any path', async () => {
     const seen: unknown[] = [];
     const listener: RequestListener = (request, response) => {

@@ -59,7 +59,6 @@ before(async () => {
       record: new ProcessRecord(directory),
       onLine: () => {},
       report: () => {},
-      onGivenUp: (error) => assert.fail(error),
     },
   );
   await server.start();

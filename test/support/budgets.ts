@@ -4,7 +4,7 @@
  * of `npm run test:wide` (scripts/test-files.mjs).
  */
 export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
-  deploy: 1000,
+  deploy: 730,
   web: 1900,
   faults: 1330,
   e2e: 820,
@@ -31,6 +31,7 @@ export const TEST_BUDGET_SECONDS: Readonly<Record<string, number>> = {
   temporal: 60,
   database: 65,
   transcripts: 10,
+  upgrades: 270,
   upstreams: 40,
   accounts: 40,
   activities: 40,

@@ -9,5 +9,5 @@ import { packageFile } from '../../src/config/package-root.ts';
 export function builtProgram(): readonly string[] {
   const file = packageFile('dist/src/main.js');
   if (!existsSync(file)) throw new Error('nothing is built: run this file with npm test -- <file>');
-  return [`--import=${packageFile('test/support/check-connection-waits.mjs')}`, file];
+  return [`--import=${packageFile('test/support/prepare-program.mjs')}`, file];
 }

@@ -8,6 +8,8 @@ export interface DatabaseWire {
   /** The server's URL through the wire. */
   readonly url: string;
   cut(): void;
+  /** Cuts all connections as soon as a statement of this name is sent. @returns when that has happened. */
+  cutAt(statementName: string): Promise<void>;
   repair(): void;
   /**
    * Holds every query and response until `resume`. Connections are still established: a server whose disk stalls
@@ -57,6 +59,11 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
   const ways = new Set<Way>();
   let isCut = false;
   let isStalled = false;
+  let cutting: { readonly name: string; readonly onCut: () => void } | undefined;
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of open) socket.destroy();
+  };
   let losing: { readonly name: string; readonly onLost: () => void } | undefined;
   const wire: Server = createServer((near) => {
     if (isCut) {
@@ -76,6 +83,12 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
       });
     }
     near.on('data', (chunk: Buffer) => {
+      if (cutting !== undefined && chunk.includes(cutting.name)) {
+        const { onCut } = cutting;
+        cutting = undefined;
+        cut();
+        onCut();
+      }
       if (losing === undefined || !chunk.includes(losing.name)) return;
       const { onLost } = losing;
       losing = undefined;
@@ -95,10 +108,11 @@ export async function startDatabaseWire(server: string): Promise<DatabaseWire> {
   if (directServer(server) !== server) addPooler(url.href, server);
   return {
     url: url.href,
-    cut() {
-      isCut = true;
-      for (const socket of open) socket.destroy();
-    },
+    cut,
+    cutAt: (name) =>
+      new Promise((onCut) => {
+        cutting = { name, onCut };
+      }),
     repair() {
       isCut = false;
     },

@@ -1,6 +1,12 @@
 /** Temporal as credentials with few rights see it: a gRPC proxy (HTTP/2) that answers some methods itself. */
 import { connect, constants, createSecureServer, createServer } from 'node:http2';
-import type { IncomingHttpHeaders, SecureServerOptions, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
+import type {
+  ClientHttp2Session,
+  IncomingHttpHeaders,
+  SecureServerOptions,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from 'node:http2';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { TestCertificate } from './test-certificate.ts';
@@ -32,8 +38,15 @@ export interface Access {
  */
 export async function startForbiddingProxy(target: string, access?: Access): Promise<ForbiddingProxy> {
   let forbidden: readonly string[] = [];
-  const upstream = connect(`http://${target}`);
-  upstream.on('error', () => undefined);
+  let upstream: ClientHttp2Session | undefined;
+  /** Temporal ends a connection that was idle for some minutes. */
+  const connected = (): ClientHttp2Session => {
+    if (upstream === undefined || upstream.closed || upstream.destroyed) {
+      upstream = connect(`http://${target}`);
+      upstream.on('error', () => undefined);
+    }
+    return upstream;
+  };
   const sessions = new Set<ServerHttp2Session>();
   const server = access === undefined ? createServer() : createSecureServer(secureOptions(access));
   server.on('session', (session) => {
@@ -50,7 +63,7 @@ export async function startForbiddingProxy(target: string, access?: Access): Pro
   });
 
   const forward = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
-    const request = upstream.request(passedOn(headers));
+    const request = connected().request(passedOn(headers));
     request.on('error', () => stream.destroy());
     stream.once('close', () => request.close());
     stream.pipe(request);
@@ -69,7 +82,7 @@ export async function startForbiddingProxy(target: string, access?: Access): Pro
     forbid: (...methods) => (forbidden = methods),
     close: () => {
       for (const session of sessions) session.destroy();
-      upstream.destroy();
+      upstream?.destroy();
       server.close();
     },
   };

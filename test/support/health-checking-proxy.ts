@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 
 const CHECK_EVERY_MS = 200;
 /** A check that is not answered for this long has failed. */
-const CHECK_TIMEOUT_MS = 5_000;
+const CHECK_TIMEOUT_MS = 30_000;
 /** This many checks in a row, like the default of balancers: a single failed one on a busy machine means little. */
 const FAILED_CHECKS = 3;
 

@@ -9,6 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 import { findServerUser, launchAs } from '../../src/standalone/server-user.ts';
@@ -17,7 +18,6 @@ import { reservePort } from './reserve-port.ts';
 
 /** The first version that keeps track of prepared statements, and knows the setting. */
 const TRACKS_STATEMENTS = 121;
-const START_TIMEOUT_MS = 30_000;
 const KEPT_OUTPUT_CHARACTERS = 4_000;
 
 export interface PgBouncer {
@@ -101,9 +101,9 @@ function configurationOf(
     max_client_conn: 2_000,
     // So few that a transaction seldom gets the session of the one before.
     default_pool_size: 10,
-    query_wait_timeout: 10,
+    query_wait_timeout: 60,
     server_login_retry: 1,
-    server_connect_timeout: 5,
+    server_connect_timeout: 30,
     log_connections: 0,
     log_disconnections: 0,
     ...(version < TRACKS_STATEMENTS ? {} : { max_prepared_statements: 0 }),
@@ -156,7 +156,7 @@ class RunningPgBouncer implements PgBouncer {
         output = (output + text).slice(-KEPT_OUTPUT_CHARACTERS);
       });
     }
-    for (const endsAt = Date.now() + START_TIMEOUT_MS; ; await delay(20)) {
+    for (const endsAt = Date.now() + GIVE_UP_MS; ; await delay(20)) {
       const hasEnded = child.exitCode !== null || child.signalCode !== null;
       if (hasEnded || Date.now() > endsAt) throw new Error(`PgBouncer did not start:\n${output}`);
       const isUp = await this.command('SHOW VERSION').then(

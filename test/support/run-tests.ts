@@ -2,7 +2,8 @@
  * Runs compiled test files on services started for this run: the last step of `npm test`. The services are stopped
  * whatever happens, and a run without any test has failed.
  *
- * Usage: npm test -- [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>] <file>…;
+ * Usage: npm test -- [--test-name-pattern=<pattern>] [--test-timeout=<ms>] [--test-concurrency=<files>]
+ * [--quota=<share>] <file>…;
  * `npm run test:unit` passes --unit, and starts no services.
  */
 import { once } from 'node:events';
@@ -16,6 +17,7 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { TEST_BUDGET_SECONDS } from './budgets.ts';
 import { FileDurations, groupOf } from './file-durations.ts';
 import { POOLER_VARIABLE } from './pooled-run.ts';
+import { startQuota } from './quota.ts';
 import { startServices } from './services.ts';
 import type { TestServices } from './services.ts';
 import { shareProcesses } from './shared-processes.ts';
@@ -34,6 +36,7 @@ const FILE_TIMEOUT_MS = 1_800_000;
  */
 const LONG_DIRECTORIES = [
   'deploy',
+  'upgrades',
   'faults',
   'web',
   'kill',
@@ -52,6 +55,7 @@ const { values: options, positionals: named } = parseArgs({
     'test-name-pattern': { type: 'string', multiple: true },
     'test-timeout': { type: 'string', default: String(FILE_TIMEOUT_MS) },
     'test-concurrency': { type: 'string', default: String(CONCURRENCY) },
+    quota: { type: 'string' },
     unit: { type: 'boolean', default: false },
   },
 });
@@ -60,13 +64,19 @@ const stopRequested = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => stopRequested.abort());
 }
-if (options.unit) {
-  process.exitCode = await runTests(selectUnitFiles(sources));
-} else {
-  const services = await startServices(SEARCH_ATTRIBUTES, process.env, (line) => process.stderr.write(`${line}\n`));
+const report = (line: string): void => void process.stderr.write(`${line}\n`);
+const endQuota = options.quota === undefined ? undefined : await startQuota(Number(options.quota), report);
+try {
+  process.exitCode = options.unit ? await runTests(selectUnitFiles(sources)) : await runWithServices();
+} finally {
+  await endQuota?.();
+}
+
+async function runWithServices(): Promise<number> {
+  const services = await startServices(SEARCH_ATTRIBUTES, process.env, report);
   try {
     provide(services);
-    process.exitCode = await runTests(sources);
+    return await runTests(sources);
   } finally {
     await services.stop();
   }
@@ -115,9 +125,9 @@ async function runTests(files: readonly string[]): Promise<number> {
     const source = name === file ? nameOf(file) : name;
     if (own.has(source)) durations.add(source, details.duration_ms);
   });
-  const report = results.compose(new spec());
-  report.pipe(process.stdout, { end: false });
-  await once(report, 'end');
+  const lines = results.compose(new spec());
+  lines.pipe(process.stdout, { end: false });
+  await once(lines, 'end');
   await processes.close();
   for (const line of durations.report(TEST_BUDGET_SECONDS)) process.stdout.write(`${line}\n`);
   if (passed + failed === 0) process.stderr.write('No test ran: that is a failure.\n');

@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { launchProcess } from '../../src/standalone/launch.ts';
 import type { Launch } from '../../src/standalone/launch.ts';
 import { startPgBouncer } from './pgbouncer.ts';
@@ -29,8 +30,6 @@ export interface TestServices {
   readonly temporalCli: string;
   stop(): Promise<void>;
 }
-
-const START_TIMEOUT_MS = 120_000;
 
 /** Starts both; the caller must call `stop`, also after a failure of its own. */
 export async function startServices(
@@ -134,7 +133,7 @@ function startProcess(name: string, launch: Launch, stopSignal: NodeJS.Signals):
   return {
     async ready(wait) {
       const controller = new AbortController();
-      const timer = setTimeout(() => controller.abort(), START_TIMEOUT_MS);
+      const timer = setTimeout(() => controller.abort(), GIVE_UP_MS);
       void exited.then(() => controller.abort());
       try {
         await wait(controller.signal);

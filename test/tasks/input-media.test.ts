@@ -4,7 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isAccepted, mediaOf, withTexts } from '../../src/tasks/record/input-media.ts';
+import { compileViolations } from '../../src/schema/schema-validation.ts';
+import {
+  explainDataUrls,
+  isAccepted,
+  mediaOf,
+  withPlainDataUrls,
+  withTexts,
+} from '../../src/tasks/record/input-media.ts';
 
 const imageField = { type: 'string', contentMediaType: 'image/*' };
 
@@ -62,6 +69,46 @@ describe('the media of an input', () => {
   it('are finite in a schema that refers to itself', () => {
     const schema = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
     assert.deepEqual(mediaPathsOf(schema, { image_url: 'a' }), {});
+  });
+
+  // Case 11: the schema of a model that takes files in requests has a pattern for them.
+  it('are data URLs in one spelling, whichever a client chose', () => {
+    const field = { ...imageField, pattern: '^(https?://|data:image/(png|jpeg|webp);base64,)' };
+    const schema = { properties: { image: field, text: { type: 'string' } } };
+    const plain = (image: string) => withPlainDataUrls(schema, { image, text: 'DATA:,' });
+    for (const [sent, stored] of [
+      ['data:image/png;charset=utf-8;base64,AAEC', 'data:image/png;base64,AAEC'],
+      ['DATA:IMAGE/PNG;Base64,AAEC', 'data:image/png;base64,AAEC'],
+      ['data:image/jpg;base64,AAE=', 'data:image/jpeg;base64,AAE='],
+      ['data:image/png;base64,AAE%3D', 'data:image/png;base64,AAE%3D'],
+      ['data:image/png,%00%01%02', 'data:image/png;base64,AAEC'],
+      ['https://example.com/a.png', 'https://example.com/a.png'],
+      ['data:image/png;charset=utf-8;base64,A', 'data:image/png;charset=utf-8;base64,A'],
+    ] as const) {
+      assert.deepEqual(plain(sent), { image: stored, text: 'DATA:,' }, sent);
+    }
+  });
+
+  // Case 11: a schema bounds the length of URLs, which a data URL exceeds.
+  it('are data URLs that are named as such where a field does not take them', () => {
+    const urls = { type: 'array', maxItems: 3, items: { ...imageField, maxLength: 20 } };
+    const schema = { type: 'object', properties: { image_urls: urls, prompt: { type: 'string', maxLength: 20 } } };
+    const long = 'x'.repeat(20);
+    const input = {
+      image_urls: ['https://example.com/a', `https://${long}`, ` data:,${long}`],
+      prompt: `data:,${long}`,
+    };
+    const problems = compileViolations(schema, 'invalid input')(input);
+
+    assert.deepEqual(
+      explainDataUrls(schema, input, problems).map(({ message }) => message),
+      [
+        'invalid input: image_urls.0: maxLength: got 21, want 20',
+        'invalid input: image_urls.1: maxLength: got 28, want 20',
+        'invalid input: image_urls.2: data URLs are not taken here; upload the file (POST /v1/files) and send its URL',
+        'invalid input: prompt: maxLength: got 26, want 20',
+      ],
+    );
   });
 
   it('are replaced in a copy, whatever else the input contains', () => {

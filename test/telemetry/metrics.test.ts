@@ -38,6 +38,40 @@ describe('the metrics of a process', () => {
     assert.equal(first.value('darkroom_egress_requests_total', { use: 'post', outcome: 'blocked' }), 0);
   });
 
+  it('state what is wrong only as long as it is', async () => {
+    const metrics = createMetrics();
+    const rejects = async (kind: string) => (await read(metrics)).value('darkroom_temporal_rejects', { kind });
+    assert.equal(await rejects('start_task'), 0);
+    metrics.outbox.rejected('start_task');
+    metrics.outbox.connectionRejected();
+    assert.deepEqual([await rejects('start_task'), await rejects('connection')], [1, 1]);
+    metrics.outbox.delivered('start_task');
+    metrics.outbox.connected();
+    assert.deepEqual([await rejects('start_task'), await rejects('connection')], [0, 0]);
+    assert.equal((await read(metrics)).value('darkroom_outbox_refused_total', { kind: 'start_task' }), 1);
+  });
+
+  it('name each bad model file and the position in it, up to a number of files', async () => {
+    const metrics = createMetrics();
+    const rejected = async (labels: Record<string, string>): Promise<number | undefined> =>
+      (await read(metrics)).value('darkroom_model_files_rejected', labels);
+    metrics.passes.modelFilesRejected([
+      { file: 'a.json', member: 'pricing.usd' },
+      { file: 'a.json', member: 'created' },
+      { file: 'b.json', member: undefined },
+    ]);
+    assert.equal(await rejected({ file: 'a.json', member: 'pricing.usd' }), 2);
+    assert.equal(await rejected({ file: 'b.json', member: '' }), 1);
+
+    metrics.passes.modelFilesRejected([]);
+    assert.equal(await rejected({ file: 'a.json', member: 'pricing.usd' }), undefined);
+
+    metrics.passes.modelFilesRejected(Array.from({ length: 50 }, (_, index) => ({ file: `${index}`, member: 'name' })));
+    assert.equal(await rejected({ file: '19', member: 'name' }), 1);
+    assert.equal(await rejected({ file: '20', member: 'name' }), undefined);
+    assert.equal(await rejected({ file: 'others', member: '' }), 30);
+  });
+
   it('name routes as the reference does, and group unknown methods', async () => {
     const metrics = createMetrics();
     metrics.requests.begun();

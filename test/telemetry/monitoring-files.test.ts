@@ -12,7 +12,7 @@ interface Rule {
   readonly expr: string;
   readonly for?: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url?: string };
 }
 
 async function yaml<T>(file: string): Promise<T> {
@@ -57,11 +57,14 @@ describe('the files for Prometheus and Grafana', () => {
   it('use only labels that each metric has', async () => {
     const labels = new Map([
       ['darkroom_http_requests_total', ['route', 'method', 'status']],
+      ['darkroom_queue_age_seconds', ['queue']],
+      ['darkroom_queue_backlog', ['queue']],
       ['darkroom_http_request_duration_seconds_bucket', ['route', 'method', 'status_class', 'le']],
       ['darkroom_tasks_oldest_age_seconds', ['status']],
       ['darkroom_task_stage_duration_seconds_bucket', ['model', 'stage', 'le']],
       ['darkroom_tasks_settled_total', ['model', 'status', 'reason']],
       ['darkroom_outbox_oldest_age_seconds', ['kind']],
+      ['darkroom_repairs_total', ['kind']],
       ['darkroom_holds_oldest_age_seconds', ['kind']],
       ['darkroom_text_calls_total', ['model', 'outcome']],
       ['darkroom_callback_attempts_total', ['outcome']],
@@ -101,10 +104,40 @@ describe('the files for Prometheus and Grafana', () => {
       missing.map(({ alert }) => alert),
       [],
     );
+    // The heading's words, in lower case and without punctuation, are its anchor.
+    const anchors = new Map(
+      sections.map((section) => {
+        const [heading = ''] = section.split('\n');
+        return [
+          heading
+            .toLowerCase()
+            .replaceAll(/[^a-z0-9 -]/g, '')
+            .replaceAll(' ', '-'),
+          section,
+        ] as const;
+      }),
+    );
+    for (const { alert, annotations } of all) {
+      const [url, anchor = ''] = (annotations.runbook_url ?? '').split('#');
+      assert.equal(url, '{{ $externalLabels.darkroom_url }}/guide/operations/runbook', alert);
+      assert.ok(anchors.get(anchor)?.includes(`\`${alert}\``) === true, `${alert}: #${anchor}`);
+    }
     // One that no longer exists would send a reader into the void.
     const named = new Set([...runbook.matchAll(/`(Darkroom[A-Z]\w+)`/g)].map(([, name = '']) => name));
     const unknown = [...named].filter((name) => !all.some(({ alert }) => alert === name));
     assert.deepEqual(unknown, []);
+  });
+
+  it('count no probe as a request, and alert on states by gauges', async () => {
+    const all = await rules();
+    const exprOf = (name: string): string => all.find(({ alert }) => alert === name)?.expr ?? '';
+    for (const probed of exprOf('DarkroomApiErrors').matchAll(/darkroom_http_requests_total\{([^}]*)\}/g)) {
+      assert.match(probed[1] ?? '', /route!~"\/healthz\|\/readyz\|\/metrics"/);
+    }
+    for (const name of ['DarkroomPassItemsFailing', 'DarkroomTemporalRejects', 'DarkroomModelFileRejected']) {
+      assert.notEqual(exprOf(name), '', name);
+      assert.doesNotMatch(exprOf(name), /increase|rate|_total/, `${name} ends when its cause does`);
+    }
   });
 
   it('scrape the jobs that the alerts use, by the rule file beside them', async () => {

@@ -27,7 +27,10 @@ const isRejection = (field: string, problem: RegExp) => (error: unknown) =>
 
 describe('the URLs of images that an upstream fetches', () => {
   const REJECTED: readonly (readonly [string, RegExp])[] = [
-    ['https://10.0.0.5/a.png', /10\.0\.0\.5 is not a public address; the operator can allow it with EGRESS_ALLOW$/],
+    [
+      'https://10.0.0.5/a.png',
+      /10\.0\.0\.5 is not a public address; the operator can allow it with EGRESS_ALLOW=10\.0\.0\.5:443$/,
+    ],
     ['https://[::1]/a.png', /::1 is not a public address/],
     ['https://2130706433/a.png', /127\.0\.0\.1 is not a public address/],
     ['https://169.254.169.254/latest', /169\.254\.169\.254 is not a public address/],

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { TextRequest } from '../../src/text/request.ts';
+import type { TokenUsage } from '../../src/text/events.ts';
 import { Tally } from '../../src/text/tally.ts';
 import { countInputTokens, countTextTokens, loadTokenizer } from '../../src/text/tokens.ts';
 
@@ -82,6 +83,31 @@ describe('a tally', () => {
       reasoningTokens: 2,
       isEstimated: false,
     });
+  });
+
+  it('takes its own count in place of a report that the request cannot have used', () => {
+    const most = { inputTokens: 100, outputTokens: 10 };
+    const usageOf = (changes: Partial<TokenUsage>) => {
+      const tally = new Tally(11, most);
+      tally.addOutput('hello world');
+      tally.addReasoning('hm');
+      tally.report({ inputTokens: 12, cachedInputTokens: 4, outputTokens: 5, reasoningTokens: 2, ...changes });
+      const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens, isEstimated } = tally.usage();
+      assert.equal(tally.wrongReport !== undefined, isEstimated);
+      return [inputTokens, cachedInputTokens, outputTokens, reasoningTokens, isEstimated];
+    };
+    assert.deepEqual(usageOf({}), [12, 4, 5, 2, false]);
+    assert.deepEqual(usageOf({ inputTokens: 200, outputTokens: 20 }), [200, 4, 20, 2, false]);
+    assert.deepEqual(usageOf({ inputTokens: 201 }), [11, 0, 5, 2, true]);
+    assert.deepEqual(usageOf({ outputTokens: 21 }), [12, 0, 3, 1, true]);
+    assert.deepEqual(usageOf({ inputTokens: 1e15, outputTokens: 1e15, reasoningTokens: 1e15 }), [11, 0, 3, 1, true]);
+  });
+
+  it('believes what was streamed beyond the cap', () => {
+    const tally = new Tally(11, { inputTokens: 100, outputTokens: 1 });
+    tally.addOutput(' word'.repeat(50));
+    tally.report({ inputTokens: 12, cachedInputTokens: 0, outputTokens: 52, reasoningTokens: 0 });
+    assert.deepEqual([tally.usage().outputTokens, tally.usage().isEstimated], [52, false]);
   });
 
   it('uses little memory for a long answer', () => {

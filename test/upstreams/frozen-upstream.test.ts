@@ -53,7 +53,7 @@ function startWorker(): Worker {
     logger: silentLogger(),
     wake(_, admission) {
       woken.push(admission);
-      return Promise.resolve();
+      return Promise.resolve(undefined);
     },
   });
   return { gate, woken };

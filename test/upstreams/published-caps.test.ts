@@ -106,14 +106,18 @@ describe('an api', () => {
     assert.equal(await capInForce(upstream), 2);
   });
 
-  it('records nothing for an upstream without a cap and without failures', async () => {
+  it('records also an upstream without a cap and without failures, and those of text', async () => {
     const [quiet, paused] = [newId('req'), newId('req')];
     await pauseUpstream(room.database, paused, 1_000);
+    const upstreams = [
+      { id: quiet.toLowerCase(), protocol: 'openai' as const, baseUrl: 'https://w.example', model: 'w' },
+    ];
 
-    await publish(quiet, [], EARLIER);
-    await publish(paused, [], EARLIER);
+    const catalogue = createCatalogue([modelAt(quiet), modelAt(paused), textDefinition({ upstreams })], () => EARLIER);
+    const publishing = await startPublishingCaps({ database: room.database, catalogue, logger: silentLogger() });
+    await publishing.close();
 
-    assert.deepEqual([await capInForce(quiet), await capInForce(paused)], [undefined, null]);
+    for (const name of [quiet, paused, `text:${quiet.toLowerCase()}`]) assert.equal(await capInForce(name), null, name);
   });
 
   it('overrides those that loaded their models earlier, for as long as it publishes', async () => {

@@ -28,7 +28,7 @@ export function workersAt(database: Database, cap: number | undefined): WorkersA
       logger: silentLogger(),
       wake(_, admission) {
         woken.push(admission);
-        return Promise.resolve();
+        return Promise.resolve(undefined);
       },
     });
   const gates = [worker(), worker(), worker()];

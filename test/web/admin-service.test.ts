@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { recordRepairs } from '../../src/tasks/repair/repair-record.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
@@ -40,18 +41,18 @@ describe('the service', () => {
     assert.ok(await acquireSlot(database, 'capped', { taskId, accountId: owner.id }, 3));
     await pages.withPage(async (page) => {
       await pages.signIn(page, '/service');
-      await page.getByText('1 with an open circuit breaker, 1 in cooldown.').waitFor();
+      await page.getByText(/^1 failing, 1 in cooldown, \d+ not used in the last hour/).waitFor();
       await page.getByRole('row', { name: /broken circuit open/ }).waitFor();
-      await page.getByRole('row', { name: /^capped healthy .*1 of 3 0 Drain capped$/ }).waitFor();
-      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 healthy .*no limit 0 Drain / }).waitFor();
+      await page.getByRole('row', { name: /^capped unknown .*1 of 3 0 Drain capped$/ }).waitFor();
+      await page.getByRole('row', { name: /^replicate:127\.0\.0\.1:9 unknown .*no limit 0 Drain / }).waitFor();
       await page.getByRole('row', { name: /test 1 of 100/ }).waitFor();
       await page.getByRole('button', { name: 'Drain capped' }).click();
-      await page.getByRole('row', { name: /^capped drained resumed .*1 of 3/ }).waitFor();
-      await page.getByText('1 with an open circuit breaker, 1 in cooldown, 1 drained.').waitFor();
+      await page.getByRole('row', { name: /^capped drained none resumed .*1 of 3/ }).waitFor();
+      await page.getByText(/^1 failing, 1 in cooldown, 1 drained, \d+ not used/).waitFor();
       await page.getByRole('button', { name: 'Resume capped' }).click();
-      await page.getByRole('row', { name: /^capped healthy / }).waitFor();
+      await page.getByRole('row', { name: /^capped unknown / }).waitFor();
       await page.getByText('1 row is sold below cost.').waitFor();
-      await page.getByRole('row', { name: /^acme\/images 1 \$0\.01 \$0\.02 −\$0\.01 1 0$/ }).waitFor();
+      await page.getByRole('row', { name: /^acme\/images 1 0 \$0\.01 \$0\.02 −\$0\.01 1 0$/ }).waitFor();
       await page.getByLabel('Group by').selectOption('upstream');
       await page.getByRole('row', { name: /^one 1 / }).waitFor();
       await page.getByRole('button', { name: 'Show models' }).click();
@@ -76,6 +77,25 @@ describe('the service', () => {
       await expectAccessible(page);
       await page.getByRole('link', { name: owner.id }).click();
       await page.getByRole('heading', { name: 'test', level: 1 }).waitFor();
+    });
+  });
+
+  it('lists the tasks of all accounts by status, and leads to one', async () => {
+    const owner = await pages.darkroom.createAccount();
+    const taskId = await newTask(owner);
+    await pages.withPage(async (page) => {
+      await pages.signIn(page, '/work');
+      await page.getByRole('textbox', { name: 'Account ID' }).fill(owner.id);
+      await page.getByText('Nothing matches.').waitFor();
+      await page.getByRole('combobox', { name: 'Status' }).selectOption('');
+      await page.getByRole('link', { name: taskId }).waitFor();
+      assert.ok(!(await page.content()).includes('secret pier'), 'operators cannot read what the owner sent');
+      await expectAccessible(page);
+      await page.getByRole('combobox', { name: 'Kind' }).selectOption('text_call');
+      await page.getByText('Nothing matches.').waitFor();
+      await page.getByRole('combobox', { name: 'Kind' }).selectOption('task');
+      await page.getByRole('link', { name: taskId }).click();
+      await page.getByRole('region', { name: 'Timeline' }).waitFor();
     });
   });
 
@@ -115,6 +135,28 @@ describe('the service', () => {
       await page.getByRole('button', { name: 'Remove stored settings' }).click();
       await page.getByRole('row', { name: /^Runway available with a key / }).waitFor();
     });
+  });
+
+  it('offers the models of a server of one’s own once its URL is stored', async () => {
+    const work = async (page: Page): Promise<void> => {
+      await pages.signIn(page, '/service');
+      await page.getByRole('row', { name: /^Piper available with a URL / }).waitFor();
+      await page.getByRole('button', { name: 'Set the URL of Piper' }).click();
+      await page.getByRole('button', { name: 'Store', exact: true }).click();
+      await page.getByText('Enter the URL.').waitFor();
+      await expectAccessible(page);
+      await page.getByLabel('URL', { exact: true }).fill('piper:5000');
+      await page.getByRole('button', { name: 'Store', exact: true }).click();
+      await page.getByText('want an http or https URL').waitFor();
+      await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9/piper');
+      await page.getByRole('button', { name: 'Store', exact: true }).click();
+      await page.getByRole('row', { name: /^Piper offered .*http:\/\/127\.0\.0\.1:9\/piper/ }).waitFor();
+
+      await page.getByRole('button', { name: 'Set the URL of Piper' }).click();
+      await page.getByRole('button', { name: 'Remove stored settings' }).click();
+      await page.getByRole('row', { name: /^Piper available with a URL / }).waitFor();
+    };
+    await pages.withPage(work, { expect: /status of 400/ });
   });
 
   it('is shown with all repairs, which lead to the tasks', async () => {

@@ -6,14 +6,21 @@ import { OPERATOR_PAGES, routesOf, settled } from './support/every-page.ts';
 import type { Shown } from './support/every-page.ts';
 import { startOperatorPages } from './support/operator-page.ts';
 import type { OperatorPages } from './support/operator-page.ts';
-import { ANY, expectNavigable, expectUsable, expectUsableWhenNarrow, linksOf } from './support/usable-page.ts';
+import {
+  ANY,
+  WIDE_MICRO_USD,
+  expectNavigable,
+  expectUsable,
+  expectUsableWhenNarrow,
+  linksOf,
+} from './support/usable-page.ts';
 
 describe('every page of an operator', () => {
   let pages: OperatorPages;
   let shown: Shown;
   before(async () => {
     pages = await startOperatorPages();
-    const { id, client } = await pages.darkroom.createAccount();
+    const { id, client } = await pages.darkroom.createAccount({ usd: WIDE_MICRO_USD });
     const { body } = await client.create({ model: 'darkroom/scene', input: { prompt: 'a pier' } });
     shown = { taskId: body.data.taskId, accountId: id };
   });

@@ -14,6 +14,7 @@ import { expectNoViolations, openSignedInPage } from './support/signed-in-page.t
 import type { SignedInPage } from './support/signed-in-page.ts';
 import {
   ANY,
+  WIDE_MICRO_USD,
   expectNavigable,
   expectSkipLink,
   expectStill,
@@ -30,7 +31,7 @@ describe('every page of an account', () => {
   before(async () => {
     darkroom = await startDarkroom();
     browser = await launchBrowser();
-    const { id, client } = await darkroom.createAccount();
+    const { id, client } = await darkroom.createAccount({ usd: WIDE_MICRO_USD });
     ({ key } = client);
     await client.send('POST', '/v1/account/webhook-key/rotate');
     const { body } = await client.create({

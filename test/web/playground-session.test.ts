@@ -262,7 +262,7 @@ describe('a run', () => {
     const { page, context, expect, close, account } = await open('/playground/darkroom/scene');
     expect(AWAY);
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A quiet bay');
-    await page.getByText('Costs $', { exact: false }).waitFor();
+    await page.getByText('Costs up to $', { exact: false }).waitFor();
 
     await context.setOffline(true);
     await page.getByRole('button', { name: 'Run' }).click();

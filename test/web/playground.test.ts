@@ -46,13 +46,13 @@ describe('the form of a model', () => {
   it('shows the price as it changes, and a request that has only what differs from the defaults', async () => {
     const { page, close } = await open('/playground/darkroom/canvas');
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A boat');
-    await page.getByText('Costs $0.015', { exact: true }).waitFor();
+    await page.getByText('Costs up to $0.015', { exact: true }).waitFor();
 
     await page.getByRole('radiogroup', { name: 'Size' }).getByText('1536x1024').click();
     await page.getByRole('slider', { name: 'N' }).focus();
     await page.keyboard.press('ArrowRight');
 
-    await page.getByText('Costs $0.045', { exact: true }).waitFor();
+    await page.getByText('Costs up to $0.045', { exact: true }).waitFor();
     await page.getByText('2 × $0.015 per image × 1.5 (size)').waitFor();
     const block = page.getByRole('region', { name: 'The request in curl' });
     const copy = block.locator('..').getByRole('button', { name: 'Copy' });
@@ -104,7 +104,7 @@ describe("the form of an operator's model", () => {
     await page.getByRole('textbox', { name: 'Width, as a number' }).fill('256');
     await page.getByRole('radiogroup', { name: 'Texture' }).getByText('paper').click();
     await page.getByRole('combobox', { name: 'Route' }).selectOption('fast');
-    await page.getByText('Costs $0.0425', { exact: true }).waitFor();
+    await page.getByText('Costs up to $0.0425', { exact: true }).waitFor();
 
     const code = (await page.getByRole('region', { name: 'The request in curl' }).textContent()) ?? '';
     const body = JSON.parse(/-d '([\s\S]*?)' \\/.exec(code)?.[1] ?? '') as unknown;

@@ -173,6 +173,30 @@ describe('the tasks of the dashboard', () => {
     await opened.close();
   });
 
+  it('show their last events even if their end is known before the stream has brought them', async () => {
+    const account = await outside.darkroom.createAccount();
+    const taskId = await create(account, 'a train [hold]');
+    const opened = await open(account, '/tasks');
+    const { page } = opened;
+    const first = { seq: 1, at: Math.floor(Date.now() / 1_000), type: 'accepted', detail: {} };
+    await page.route(`**/v1/tasks/${taskId}/events*`, async (route, request) => {
+      const isStream = request.headers()['accept'] === 'text/event-stream';
+      if (!isStream) return route.continue();
+      const body = `id: 1\nevent: accepted\ndata: ${JSON.stringify(first)}\n\n`;
+      return route.fulfill({ contentType: 'text/event-stream', body });
+    });
+    await rowOf(page, taskId).focus();
+    await page.keyboard.press('Enter');
+    const timeline = page.getByRole('region', { name: 'Timeline' });
+    await timeline.getByText('Created', { exact: true }).waitFor();
+
+    await outside.provider.release('a train');
+
+    await page.getByText('Task status: success').waitFor({ state: 'attached' });
+    for (const event of ['Archived', 'Completed']) await timeline.getByText(event, { exact: true }).waitFor();
+    await opened.close();
+  });
+
   it('are cancelled once that is confirmed', async () => {
     const account = await outside.darkroom.createAccount({ runningCap: 0 });
     const taskId = await create(account, 'a boat');

@@ -100,6 +100,21 @@ describe('a dashboard whose service is unavailable', () => {
   const complaints = (page: Page): Promise<number> =>
     page.getByText(/Darkroom is not responding|Temporarily unavailable|Darkroom cannot be reached/).count();
 
+  /** Ends the session, and follows a link: the page knows of the end only then, because its own reads are held. */
+  async function loseSession(context: BrowserContext, page: Page): Promise<void> {
+    let release!: () => void;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/v1/**', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await context.clearCookies();
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
+    release();
+  }
+
   async function expectAlert(page: Page, words: string): Promise<void> {
     const alert = page.getByRole('alert').filter({ hasText: words }).first();
     await waitFor(
@@ -158,6 +173,9 @@ describe('a dashboard whose service is unavailable', () => {
     await loseDatabase(context);
     await page.reload();
     await expectAlert(page, 'Temporarily unavailable');
+    // The message stays while the page tries again.
+    await page.waitForRequest((request) => new URL(request.url()).pathname === '/session');
+    assert.ok(await page.getByRole('alert').filter({ hasText: 'Temporarily unavailable' }).isVisible());
     await expectNoViolations(page);
 
     wire.repair();
@@ -235,8 +253,7 @@ describe('a dashboard whose service is unavailable', () => {
     expect(SIGNED_OUT);
     const prompt = page.getByRole('textbox', { name: 'Prompt', exact: true });
     await prompt.fill('A quiet bay');
-    await context.clearCookies();
-    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
+    await loseSession(context, page);
 
     await page.getByText('Your session has expired').waitFor();
     assert.equal(await page.title(), 'Sign in to Darkroom');
@@ -255,8 +272,7 @@ describe('a dashboard whose service is unavailable', () => {
     const { page, context, expect, close } = await open('/playground/darkroom/scene');
     expect(SIGNED_OUT);
     await page.getByRole('textbox', { name: 'Prompt', exact: true }).fill('A secret bay');
-    await context.clearCookies();
-    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tasks' }).click();
+    await loseSession(context, page);
     const other = await darkroom.createAccount();
     await page.getByRole('textbox', { name: 'API key' }).fill(other.client.key);
     await page.keyboard.press('Enter');

@@ -37,7 +37,7 @@ const SPOKEN = {
 const BEGINNING = `
 import { createDarkroom } from '@darkroom/ai-sdk-provider';
 import * as ai from 'ai';
-const darkroom = createDarkroom({ baseUrl: process.env.DARKROOM_URL, apiKey: process.env.DARKROOM_API_KEY });
+const darkroom = createDarkroom({ baseUrl: process.env.DARKROOM_BASE_URL, apiKey: process.env.DARKROOM_API_KEY });
 const print = (value) => console.log(JSON.stringify(value));
 `;
 
@@ -78,7 +78,7 @@ describe(`the provider for ${AI_SDK}`, { timeout: 900_000 }, () => {
     account = await darkroom.createAccount();
     const packages = await packPackages(['sdk-js', 'ai-sdk-provider'], packed);
     project = await createNodeProject([AI_SDK, ...packages], {
-      DARKROOM_URL: darkroom.url,
+      DARKROOM_BASE_URL: `${darkroom.url}/v1`,
       DARKROOM_API_KEY: account.client.key,
       TRANSCRIPTION_MODEL,
     });

@@ -281,7 +281,8 @@ describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
           const isApi = name.endsWith('-api');
           assert.equal(preStop, isApi ? preStopSeconds : 0, name);
           const work = worker.queues.includes('waiting') ? worker.upstreamGraceMs : shutdownGraceMs;
-          const needed = preStop + (isApi ? drainMs + shutdownGraceMs : work) / 1000 + FORCE_SECONDS;
+          const ofApi = drainMs + Math.max(shutdownGraceMs, worker.upstreamGraceMs);
+          const needed = preStop + (isApi ? ofApi : work) / 1000 + FORCE_SECONDS;
 
           assert.ok(granted > needed, `${name}: ${granted} s, and it needs ${needed}`);
           assert.ok(granted <= needed + 10, `${name}: ${granted} s, and it needs only ${needed}`);

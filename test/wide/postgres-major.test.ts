@@ -13,6 +13,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { packageModule } from '../../src/config/package-root.ts';
@@ -29,7 +30,6 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const OLDER = '17.10.0-beta.17';
-const START_TIMEOUT_MS = 120_000;
 const PASSWORD = 'only-for-tests';
 
 interface Programs {
@@ -87,7 +87,7 @@ describe('a database of an older major release of PostgreSQL', { timeout: 600_00
     server = launchProcess(launch);
     server.stdout?.resume();
     server.stderr?.resume();
-    await waitForCluster(older, AbortSignal.timeout(START_TIMEOUT_MS));
+    await waitForCluster(older, AbortSignal.timeout(GIVE_UP_MS));
     await ensureDatabase(older, 'darkroom');
   });
   after(async () => {

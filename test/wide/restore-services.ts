@@ -11,6 +11,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { killGroup, launchProcess } from '../../src/standalone/launch.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
@@ -18,8 +19,6 @@ import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
 import { temporalServerLaunch, waitForTemporal } from '../../src/standalone/temporal-server.ts';
 import type { TemporalServer } from '../../src/standalone/temporal-server.ts';
 import { reservePort } from '../support/reserve-port.ts';
-
-const START_TIMEOUT_MS = 120_000;
 
 export type Part = 'postgresql' | 'store' | 'temporal';
 
@@ -49,7 +48,7 @@ export class RestoreServices {
     const temporal = launchProcess(temporalServerLaunch(this.#temporal, process.env));
     this.#running.set('temporal', temporal);
     for (const { stdout, stderr } of [postgresql, temporal]) for (const stream of [stdout, stderr]) stream?.resume();
-    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(GIVE_UP_MS);
     await Promise.all([waitForCluster(this.#cluster, signal), waitForTemporal(this.temporalAddress, signal)]);
   }
 

@@ -46,7 +46,7 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
     account = await darkroom.createAccount();
     packed = await mkdtemp(path.join(os.tmpdir(), 'darkroom-packed-'));
     project = await createNodeProject(await packPackages(['sdk-js'], packed), {
-      DARKROOM_URL: darkroom.url,
+      DARKROOM_BASE_URL: `${darkroom.url}/v1`,
       DARKROOM_API_KEY: account.client.key,
     });
     const file = path.join(project.directory, 'node_modules/@darkroom/sdk/dist/index.js');

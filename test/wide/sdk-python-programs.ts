@@ -6,7 +6,7 @@ import asyncio, json, os, sys
 import darkroom as sdk
 from darkroom import AsyncDarkroom, Darkroom
 
-settings = {"base_url": os.environ["DARKROOM_URL"], "api_key": os.environ["DARKROOM_API_KEY"]}
+settings = {"base_url": os.environ["DARKROOM_BASE_URL"], "api_key": os.environ["DARKROOM_API_KEY"]}
 
 async def result(value):
     return await value if asyncio.iscoroutine(value) else value
@@ -60,7 +60,7 @@ from pathlib import Path
 import darkroom as sdk
 from darkroom import AsyncDarkroom, Darkroom
 
-settings = {"base_url": os.environ["DARKROOM_URL"], "api_key": os.environ["DARKROOM_API_KEY"]}
+settings = {"base_url": os.environ["DARKROOM_BASE_URL"], "api_key": os.environ["DARKROOM_API_KEY"]}
 IMAGES = "/v1/images/generations"
 
 async def result(value):
@@ -131,7 +131,7 @@ export const SURVIVES = `
 import os
 from darkroom import Darkroom
 
-client = Darkroom(base_url=os.environ["DARKROOM_URL"], api_key=os.environ["DARKROOM_API_KEY"], max_retries=20)
+client = Darkroom(base_url=os.environ["DARKROOM_BASE_URL"], api_key=os.environ["DARKROOM_API_KEY"], max_retries=20)
 said = []
 def say(task):
     if not said:

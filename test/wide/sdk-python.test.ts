@@ -110,7 +110,10 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
     python = path.join(directory, 'empty/bin/python');
     const options = ['--quiet', '--disable-pip-version-check'];
     await run(python, ['-m', 'pip', 'install', ...options, path.join(directory, wheel)]);
-    project = new EmptyProject(directory, { DARKROOM_URL: darkroom.url, DARKROOM_API_KEY: account.client.key });
+    project = new EmptyProject(directory, {
+      DARKROOM_BASE_URL: `${darkroom.url}/v1`,
+      DARKROOM_API_KEY: account.client.key,
+    });
   });
   after(async () => {
     await project?.close();

@@ -1,8 +1,8 @@
 /** A server of a third party that a wide test starts: a process that is waited for, and that ends with the test. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 
-const START_TIMEOUT_MS = 90_000;
 const KEPT_OUTPUT = 4_000;
 
 export interface ServerProcess {
@@ -43,7 +43,7 @@ export async function startServerProcess({
     child.kill(endSignal);
     await exited;
   };
-  const deadline = Date.now() + START_TIMEOUT_MS;
+  const deadline = Date.now() + GIVE_UP_MS;
   while (!(await isReady())) {
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
     if (hasEnded || Date.now() > deadline) {

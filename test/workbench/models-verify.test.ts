@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { waitFor } from '@darkroom/testing/wait-for';
+import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 import { readVerifications } from '../../src/catalogue/live-verifications.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { JOBS, withRecorder } from '../providers/http/recorder.ts';
@@ -395,7 +395,7 @@ describe('admin models verify --live', () => {
         assert.match(
           blocked.report.skipped?.[0]?.reason ?? '',
           new RegExp(
-            `^--media-url: ${origin}/a.png: .*127\\.0\\.0\\.1 is not a public address; .*EGRESS_ALLOW=${origin}\\)$`,
+            `^--media-url: ${origin}/a.png: .*127\\.0\\.0\\.1 is not a public address; .*EGRESS_ALLOW=${origin}$`,
           ),
         );
         assert.deepEqual(
@@ -425,7 +425,7 @@ describe('admin models verify --live', () => {
         const child = spawn(process.execPath, [...builtProgram(), 'admin', ...args], {
           env: { PATH: process.env['PATH'], ...environment() },
           stdio: ['ignore', 'pipe', 'pipe'],
-          timeout: 60_000,
+          timeout: GIVE_UP_MS,
         });
         let stdout = '';
         child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));

@@ -52,7 +52,9 @@ try {
 
 async function makeSamples(api: Api): Promise<void> {
   const definitions = await loadModels([packageFile('models')], PROTOCOLS);
-  const embedded = new Set(definitions.filter(isMediaModel).map(({ name }) => name));
+  // There is nothing to see or hear of a transcript.
+  const shown = definitions.filter((model) => isMediaModel(model) && model.modality !== 'transcription');
+  const embedded = new Set(shown.map(({ name }) => name));
   const models = await api.models((id) => embedded.has(id) && id.includes(options.only ?? ''));
   const references = await makeReferences(api, models);
   await mkdir(FOLDER, { recursive: true });

@@ -10,15 +10,19 @@ itself is configured with (docs/operations/scale.md, "Stopping a worker").
 {{- int64 (ternary $own (get $defaults .name) (hasKey .root.Values.config .name)) -}}
 {{- end -}}
 
-{{/* preStop, then DRAIN_SECONDS of serving, then SHUTDOWN_GRACE_SECONDS for open requests. */}}
+{{/*
+preStop, then DRAIN_SECONDS of serving, then SHUTDOWN_GRACE_SECONDS for open requests or UPSTREAM_GRACE_SECONDS for
+answers in the background.
+*/}}
 {{- define "darkroom.apiGraceSeconds" -}}
 {{- $drain := include "darkroom.seconds" (dict "root" . "name" "DRAIN_SECONDS") -}}
-{{- $shutdown := include "darkroom.seconds" (dict "root" . "name" "SHUTDOWN_GRACE_SECONDS") -}}
-{{- add .Values.api.preStopSeconds $drain $shutdown .Values.terminationMarginSeconds -}}
+{{- $shutdown := include "darkroom.seconds" (dict "root" . "name" "SHUTDOWN_GRACE_SECONDS") | int64 -}}
+{{- $upstream := include "darkroom.seconds" (dict "root" . "name" "UPSTREAM_GRACE_SECONDS") | int64 -}}
+{{- add .Values.api.preStopSeconds $drain (max $shutdown $upstream) .Values.terminationMarginSeconds -}}
 {{- end -}}
 
 {{/*
-Only the queue `waiting` has submits that are waited for; work of other queues is handed back after
+Of workers, only the queue `waiting` has submits that are waited for; work of other queues is handed back after
 SHUTDOWN_GRACE_SECONDS. Takes `root` and `queues`.
 */}}
 {{- define "darkroom.workerGraceSeconds" -}}

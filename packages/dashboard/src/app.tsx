@@ -56,13 +56,13 @@ export function App() {
 
 function AccountApp() {
   const [at] = useLocation();
-  const { data: session, error, refetch } = useSessionQuery();
-  if (session === undefined && error !== null) {
+  const { data: session, lastError, refetch } = useSessionQuery();
+  if (session === undefined && lastError !== null) {
     return (
       <Center mih="100dvh" p="md" component="main">
         <Box w="100%" maw="36rem">
           <PageHeader title={texts.product} />
-          <ErrorState error={error} onRetry={() => void refetch()} />
+          <ErrorState error={lastError} onRetry={() => void refetch()} />
         </Box>
       </Center>
     );

@@ -23,6 +23,7 @@ const FORMATS = {
   mp3: { container: 'mp3', encoder: FF_ENCODER_LIBMP3LAME, bitsPerSecond: 96_000 },
   opus: { container: 'ogg', encoder: FF_ENCODER_LIBOPUS, bitsPerSecond: 64_000 },
   aac: { container: 'ipod', encoder: FF_ENCODER_AAC, bitsPerSecond: 80_000 },
+  adts: { container: 'adts', encoder: FF_ENCODER_AAC, bitsPerSecond: 80_000 },
 } as const satisfies Record<string, { container: string; encoder: FFEncoderCodec; bitsPerSecond?: number }>;
 
 export type AudioFormat = keyof typeof FORMATS;

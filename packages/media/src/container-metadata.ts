@@ -1,29 +1,29 @@
 /**
- * Duration and size of a stored video or audio file, from its container's own tables: read in pieces from the object
- * store, and never more than a bound, because every output passes through here. Nothing is decoded.
+ * What the tables of an MP4, WebM, Matroska or Ogg say: which tracks there are, how large the image is, and when the last
+ * packet ends. Read in pieces from the object store, and no more of them than the file has bytes. Nothing is decoded.
  */
 import type { Input } from 'mediabunny';
 import type { ByteSource } from './byte-source.ts';
-import { mp3PaddingSeconds } from './mp3-padding.ts';
+import type { AudioLength } from './audio-frames.ts';
+import { lengthOf } from './audio-frames.ts';
+import type { FileWindow } from './file-window.ts';
 
-/** What a container states about itself. */
-export interface ContainerMetadata {
-  /** To the millisecond; without the padding that an MP3's encoder added. */
-  readonly durationSeconds?: number;
+/** What a container says. */
+export interface ContainerMetadata extends AudioLength {
   /** The width as a player shows it: upright, with square pixels. */
   readonly width?: number;
   readonly height?: number;
-  /** Whether it has audio and no video. */
-  readonly isAudioOnly: boolean;
+  /** What is in it; absent: it has no track, or its tracks cannot be read. */
+  readonly content?: 'video' | 'audio';
   /**
    * Whether it is an MP4 without any track: the part that locates its frames was cut off, and no player can play it.
    */
-  readonly isEmpty: boolean;
+  readonly isEmpty?: true;
 }
 
-/** A video whose tables are at its end takes five reads; one without tables would take its whole length. */
-const MAX_READS = 64;
-const MAX_BYTES = 8 * 1024 * 1024;
+/** A file with tables takes five reads. One without is read as a whole, twice at most, in pieces of at least 64 kB. */
+const READS = { least: 64, bytesEach: 32 * 1024 };
+const BYTES = { least: 8 * 1024 * 1024, factor: 2 };
 /** Sixteen files are archived at a time in a worker that may grow by 150 MB. */
 const CACHE_BYTES = 2 * 1024 * 1024;
 
@@ -35,12 +35,14 @@ const CACHE_BYTES = 2 * 1024 * 1024;
  */
 export async function readContainerMetadata(source: ByteSource, beginning: Buffer): Promise<ContainerMetadata> {
   let [reads, bytes] = [0, 0];
+  const maxReads = READS.least + source.sizeBytes / READS.bytesEach;
+  const maxBytes = BYTES.least + source.sizeBytes * BYTES.factor;
   let sourceError: unknown;
   const read = async (start: number, end: number): Promise<Buffer> => {
     if (end <= beginning.length) return beginning.subarray(start, end);
     reads += 1;
     bytes += end - start;
-    if (reads > MAX_READS || bytes > MAX_BYTES) throw new RangeError('the container requires too many reads');
+    if (reads > maxReads || bytes > maxBytes) throw new RangeError('the container requires too many reads');
     try {
       return await source.read(start, end);
     } catch (error) {
@@ -50,21 +52,64 @@ export async function readContainerMetadata(source: ByteSource, beginning: Buffe
   };
   const input = await openInput(read, source.sizeBytes);
   try {
-    return await readMetadata(input, beginning);
+    return await readMetadata(input);
   } catch {
     if (sourceError !== undefined) throw sourceError;
-    return { isAudioOnly: false, isEmpty: false };
+    return {};
   } finally {
     input.dispose();
   }
 }
 
+/** A file of more is no recording, and is not read to its end. */
+const MAX_CHAINS = 10;
+const PAGE_HEADER_BYTES = 27;
+
+/**
+ * The same for an Ogg, which may be several recordings one after another (RFC 3533, §4: a chain): it lasts as long as
+ * they do together.
+ */
+export async function readOggMetadata(source: ByteSource, file: FileWindow, start: number): Promise<ContainerMetadata> {
+  const starts = await findChains(file, start);
+  if (starts.length > MAX_CHAINS) return {};
+  let whole: ContainerMetadata = {};
+  let seconds = 0;
+  for (const [index, first] of starts.entries()) {
+    const sizeBytes = (starts[index + 1] ?? source.sizeBytes) - first;
+    const read = (from: number, to: number): Promise<Buffer> =>
+      source.read(first + from, first + Math.min(to, sizeBytes));
+    const { durationSeconds, ...metadata } = await readContainerMetadata({ sizeBytes, read }, Buffer.alloc(0));
+    // Without one of them, nothing is known of the whole.
+    if (durationSeconds === undefined) return metadata;
+    seconds += durationSeconds;
+    whole = { ...metadata, ...whole };
+  }
+  return { ...whole, ...lengthOf(seconds) };
+}
+
+/** Where a stream begins after another one had data. */
+async function findChains(file: FileWindow, start: number): Promise<readonly number[]> {
+  const starts = [start];
+  let hasData = false;
+  for (let at = start; starts.length <= MAX_CHAINS;) {
+    const header = await file.at(at, PAGE_HEADER_BYTES + 255);
+    if (header.length < PAGE_HEADER_BYTES || header.toString('latin1', 0, 4) !== 'OggS') return starts;
+    const isFirstPage = (header.readUInt8(5) & 2) !== 0;
+    if (isFirstPage && hasData) starts.push(at);
+    hasData = !isFirstPage;
+    const segments = header.readUInt8(26);
+    const lacing = header.subarray(PAGE_HEADER_BYTES, PAGE_HEADER_BYTES + segments);
+    at += PAGE_HEADER_BYTES + segments + lacing.reduce((sum, bytes) => sum + bytes, 0);
+  }
+  return starts;
+}
+
 async function openInput(read: (start: number, end: number) => Promise<Buffer>, sizeBytes: number): Promise<Input> {
-  // Loaded when the first video or audio file arrives: a process that only ever sees images starts without it.
-  const { ADTS, CustomSource, FLAC, Input, MATROSKA, MP3, MP4, OGG, QTFF, WAVE, WEBM } = await import('mediabunny');
+  // Loaded when the first such file arrives: a process that only ever sees images starts without it.
+  const { CustomSource, Input, MATROSKA, MP4, OGG, QTFF, WEBM } = await import('mediabunny');
   return new Input({
     // No playlists.
-    formats: [MP4, QTFF, WEBM, MATROSKA, MP3, WAVE, FLAC, OGG, ADTS],
+    formats: [MP4, QTFF, WEBM, MATROSKA, OGG],
     source: new CustomSource({
       getSize: () => sizeBytes,
       read,
@@ -75,24 +120,21 @@ async function openInput(read: (start: number, end: number) => Promise<Buffer>, 
   });
 }
 
-async function readMetadata(input: Input, beginning: Buffer): Promise<ContainerMetadata> {
+async function readMetadata(input: Input): Promise<ContainerMetadata> {
   const video = await input.getPrimaryVideoTrack();
-  const audio = video === null ? await input.getPrimaryAudioTrack() : null;
-  // A video lasts as long as its frames: the last block of its audio may be longer.
-  const tracks = video === null ? undefined : [video];
-  // The duration in the header comes first: only if the header has none is the end of the file read. Not so for MP4,
-  // whose tables list every frame, and whose header also counts audio that begins before them.
+  const audio = await input.getPrimaryAudioTrack();
   const isMp4 = ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
   const isEmpty = isMp4 && (await input.getTracks()).length === 0;
-  const statedSeconds = isMp4 && video !== null ? null : await input.getDurationFromMetadata(tracks);
-  const totalSeconds = statedSeconds ?? (await input.computeDuration(tracks).catch(() => 0));
-  const seconds = totalSeconds - mp3PaddingSeconds(beginning);
-  const durationSeconds = Math.round(seconds * 1000) / 1000;
+  // A video lasts as long as its frames: the last block of its audio may be longer. The length in a header is not
+  // believed: recorders that stream write none, and any other may be wrong.
+  const track = video ?? audio;
+  const seconds = track === null ? 0 : await track.computeDuration().catch(() => 0);
   const [width, height] = video === null ? [0, 0] : [await video.getDisplayWidth(), await video.getDisplayHeight()];
+  const channels = audio === null ? undefined : await audio.getNumberOfChannels();
   return {
-    isAudioOnly: video === null && audio !== null,
-    isEmpty,
-    ...(Number.isFinite(durationSeconds) && durationSeconds > 0 ? { durationSeconds } : {}),
+    ...lengthOf(seconds, channels),
+    ...(video !== null ? { content: 'video' } : audio !== null ? { content: 'audio' } : {}),
+    ...(isEmpty ? { isEmpty } : {}),
     ...(width > 0 && height > 0 ? { width: Math.round(width), height: Math.round(height) } : {}),
   };
 }

@@ -10,7 +10,7 @@ type PreviewRequest = { readonly decode: 'preview' } & PreviewBounds;
 
 /** The request to this child. */
 export type DecodeRequest =
-  | { readonly decode: 'image'; readonly path: string; readonly maxEdge: number }
+  | { readonly decode: 'image'; readonly path: string; readonly maxEdge: number; readonly as?: 'jpeg' }
   | PreviewRequest
   | {
       readonly decode: 'stills';
@@ -39,8 +39,9 @@ await serveParent(async (message, channel) => {
   }
   channel.endWithParent();
   if (request.decode === 'image') {
-    const { decodeImageFile } = await import('./image-decoding.ts');
-    await sendImage(await decodeImageFile(request.path, request.maxEdge), channel);
+    const { decodeImageFile, encodeJpeg } = await import('./image-decoding.ts');
+    const image = await decodeImageFile(request.path, request.maxEdge);
+    await sendImage(request.as === 'jpeg' ? { ...image, rgba: await encodeJpeg(image) } : image, channel);
   } else if (request.decode === 'audio') {
     const { decodeAudio } = await import('./audio-decoding.ts');
     await decodeAudio(request, channel);

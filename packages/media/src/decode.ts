@@ -3,7 +3,8 @@
  * bound on its memory, time, pixels and seconds, in a sandbox (sandbox.ts): nothing here decodes in the calling
  * process. All calls throw `UndecodableMediaError` for the file's faults; its message names no path.
  *
- * Bounds: images 100 megapixels; videos 4096 x 4096 pixels; video and audio 600 s; 1 GB of memory.
+ * Bounds: images 100 megapixels; videos 4096 x 4096 pixels; video and audio 600 s; 1 GB of memory, and half
+ * as much again for a photograph that is written as a JPEG.
  */
 import { resolve } from 'node:path';
 import { CollectedBytes } from './collected-bytes.ts';
@@ -14,6 +15,8 @@ import { MediaChild } from './media-child.ts';
 import { childModulePath } from './program-files.ts';
 
 const MAX_MEMORY_MB = 1024;
+/** The largest photographs of phones, 48 megapixels, take 1.1 GB: WebAssembly returns no memory. */
+const PHOTOGRAPH_MEMORY_MB = 1536;
 /** 8192: the largest image that any caller requests has 4096 pixels on its long edge. */
 const MAX_EDGE = 8192;
 
@@ -57,14 +60,16 @@ export interface Clip {
 function startDecoding(request: FileRequest, signal: AbortSignal | undefined): Promise<MediaChild> {
   const module = childModulePath('decode-child');
   const { path } = request;
+  const isPhotograph = request.decode === 'image' && request.as === 'jpeg';
+  const maxMemoryMb = isPhotograph ? PHOTOGRAPH_MEMORY_MB : MAX_MEMORY_MB;
   return MediaChild.start(
-    { module, isUntrusted: true, maxMemoryMb: MAX_MEMORY_MB, readable: [path], signal },
+    { module, isUntrusted: true, maxMemoryMb, readable: [path], signal },
     { ...request, path: resolve(path) },
   );
 }
 
 /**
- * Decodes an image (PNG, JPEG, WebP, GIF, AVIF), turned upright; of an animated one the first frame.
+ * Decodes an image (PNG, JPEG, WebP, GIF, AVIF, HEIC), turned upright; of an animated one the first frame.
  *
  * @param options.maxEdge the longest edge of the result, 1 to 8192 pixels; smaller images keep their size.
  * @throws {UndecodableMediaError}
@@ -78,6 +83,13 @@ export async function decodeImage(
   const [image] = await receiveImages({ decode: 'image', path, maxEdge: requireMaxEdge(options.maxEdge) }, 1, signal);
   if (image === undefined) throw new Error('the child sent no image');
   return image;
+}
+
+/** An image as a JPEG file, upright, for readers that do not know its type. @throws {UndecodableMediaError} */
+export async function jpegOf(path: string, signal?: AbortSignal): Promise<Jpeg> {
+  const [image] = await receiveImages({ decode: 'image', path, maxEdge: MAX_EDGE, as: 'jpeg' }, 1, signal);
+  if (image === undefined) throw new Error('the child sent no image');
+  return { width: image.width, height: image.height, jpeg: image.rgba };
 }
 
 /**

@@ -23,6 +23,7 @@ const MPEG_RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100
 const RATES: Readonly<Partial<Record<AudioFormat, readonly number[]>>> = {
   mp3: MPEG_RATES,
   aac: MPEG_RATES,
+  adts: MPEG_RATES,
   opus: [8000, 12_000, 16_000, 24_000, 48_000],
 };
 
@@ -87,16 +88,17 @@ export async function openVideo(options: {
 }
 
 /**
- * Writes an audio file: `mp3`, `wav` (16 bit), `flac` (16 bit), `opus` (in Ogg) or `aac` (in M4A). As many samples as
- * went in, resampled; padding that a codec adds is marked, so that players leave it out.
+ * Writes an audio file: `mp3`, `wav` (16 bit), `flac` (16 bit), `opus` (in Ogg), `aac` (in M4A) or `adts` (AAC without
+ * a container). As many samples as went in, resampled; padding that a codec adds is marked, except in `adts`, so that
+ * players leave it out.
  *
  * @param audio.samples one or two channels of -1 to 1, all of the same length; values beyond that are clipped. A
  *   stream's pieces follow each other without a seam.
  * @param audio.inputRate the rate of the samples, in Hz.
  * @param audio.sampleRate of the file, in Hz: 8000 to 192000 for `wav` and `flac`; 8000, 11025, 12000, 16000, 22050,
- *   24000, 32000, 44100 or 48000 for `mp3` and `aac`; 8000, 12000, 16000, 24000 or 48000 for `opus`, whose files
+ *   24000, 32000, 44100 or 48000 for `mp3`, `aac` and `adts`; 8000, 12000, 16000, 24000 or 48000 for `opus`, whose files
  *   always play at 48000 and hold what the lower rate holds.
- * @param audio.bitrateKbps for `mp3`, `opus` and `aac`; a good rate for its channels if omitted.
+ * @param audio.bitrateKbps for `mp3`, `opus`, `aac` and `adts`; a good rate for its channels if omitted.
  * @throws {RangeError} a rate or number of channels that the format cannot have.
  * @throws {DOMException} `AbortError` when the signal fires; the file is removed.
  */

@@ -1,7 +1,9 @@
 /** Images as pixels, by sharp. Runs in media children only. */
 import { readFile, stat } from 'node:fs/promises';
 import sharp from 'sharp';
+import type { Sharp } from 'sharp';
 import type { DecodedFrame } from './video-decoding.ts';
+import { isHeic } from './image-header.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /**
@@ -35,7 +37,7 @@ export async function decodeImageBytes(bytes: Buffer, maxEdge: number): Promise<
   sharp.concurrency(1);
   sharp.cache(false);
   if (bytes.length === 0) throw notAnImage();
-  const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true });
+  const image = await openImage(bytes);
   const { width, height } = await image.metadata().catch((cause: unknown) => {
     throw isPixelLimitError(cause) ? tooLarge() : notAnImage(cause);
   });
@@ -51,6 +53,15 @@ export async function decodeImageBytes(bytes: Buffer, maxEdge: number): Promise<
       throw new UndecodableMediaError('damaged: the image cannot be decoded completely', { cause });
     });
   return { width: info.width, height: info.height, rgba: data };
+}
+
+async function openImage(bytes: Buffer): Promise<Sharp> {
+  if (isHeic(bytes)) {
+    const { decodeHeic } = await import('./heic-decoding.ts');
+    const { width, height, rgba } = await decodeHeic(bytes, MAX_PIXELS);
+    return sharp(rgba, { raw: { width, height, channels: 4 }, limitInputPixels: MAX_PIXELS });
+  }
+  return sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', sequentialRead: true });
 }
 
 /** A JPEG of pixels that are ours already. */

@@ -10,11 +10,14 @@ const QUALITIES = [80, 55];
 const SHRINK = 0.7;
 
 /** @returns a JPEG in `rgba`, with its size in pixels. @throws {UndecodableMediaError} */
-export async function createPreview(bytes: Buffer, { maxEdge, maxBytes }: PreviewBounds): Promise<DecodedFrame> {
+export async function createPreview(
+  bytes: Buffer,
+  { maxEdge, maxBytes, quality: best }: PreviewBounds,
+): Promise<DecodedFrame> {
   const { width, height, rgba } = await decodeImageBytes(bytes, maxEdge);
   for (let scale = 1; ; scale *= SHRINK) {
     const size = { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
-    for (const quality of QUALITIES) {
+    for (const quality of best === undefined ? QUALITIES : [best, ...QUALITIES]) {
       const jpeg = await sharp(rgba, { raw: { width, height, channels: 4 } })
         .resize({ ...size, fit: 'fill' })
         .flatten({ background: '#fff' })

@@ -4,7 +4,7 @@
  */
 import { serveParent } from './child-channel.ts';
 import type { ParentChannel } from './child-channel.ts';
-import { inspectBeginning, inspectSource } from './inspection.ts';
+import { inspectSource } from './inspection.ts';
 import type { ByteSource } from './byte-source.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
 
@@ -36,13 +36,10 @@ function createSource(sizeBytes: number, channel: ParentChannel): ByteSource & {
   };
 }
 
-async function inspectNext({ sizeBytes, isBeginning }: Readonly<Record<string, unknown>>, channel: ParentChannel) {
+async function inspectNext({ sizeBytes }: Readonly<Record<string, unknown>>, channel: ParentChannel) {
   const source = createSource(Number(sizeBytes), channel);
   try {
-    const metadata =
-      isBeginning === true
-        ? await inspectBeginning(await source.read(0, source.sizeBytes))
-        : await inspectSource(source);
+    const metadata = await inspectSource(source);
     await source.settle();
     await channel.sendJson({ metadata });
   } catch (error) {

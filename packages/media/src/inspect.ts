@@ -7,6 +7,7 @@
  * A child that is killed was reading one file only. If it had read others before, that file is tried once more in a
  * new child, so that no account's file is rejected because of another account's.
  */
+import { open } from 'node:fs/promises';
 import type { ByteSource } from './byte-source.ts';
 import type { InspectionFailure } from './inspection-failure.ts';
 import { KilledChildError } from './killed-child-error.ts';
@@ -24,24 +25,27 @@ const MAX_MEMORY_MB = 512;
 /** Processor time of a child for all its files together; long before that, it is replaced because of their number. */
 const MAX_CPU_SECONDS = 120;
 /** What one file may take of its child's time, not counting waits for the store: an honest one takes milliseconds. */
-const FILE_MS = 15_000;
+export const FILE_MS = 15_000;
 /**
  * Processor time within these 15 s. A file that takes that is rejected; one that only waited may have met a busy
  * machine.
  */
 const FILE_CPU_SECONDS = 3;
-/** A loader on a machine that is very busy. */
-const START_MS = 60_000;
+/** A loader on a machine that is very busy, where everything else goes first (process-priority.ts). */
+const START_MS = 300_000;
 /** After this many files a child is replaced: what a library leaks goes with it. */
 const FILES_PER_CHILD = 500;
 /** A child that is idle for this long ends, unless it is the last one. */
 const IDLE_MS = 60_000;
+/** What is read of a file has to be piped and looked at: so much of its child's time for each megabyte that it has. */
+const MS_PER_MB = 200;
+const CPU_SECONDS_PER_MB = 0.06;
 /**
- * What a child may request of one file, as container-metadata.ts bounds it: checked here too, because the child may be
- * compromised.
+ * What a child may request of one file, as container-metadata.ts and file-window.ts bound it, and at once: checked here
+ * too, because the child may be compromised.
  */
-const MAX_READS = 80;
-const MAX_READ_BYTES = 16 * 1024 * 1024;
+const READS = { least: 80, bytesEach: 16 * 1024 };
+const READ_BYTES = { least: 16 * 1024 * 1024, factor: 4 };
 
 /** Inspects files in children that accounts share. */
 export interface MediaInspector {
@@ -53,7 +57,9 @@ export interface MediaInspector {
    * @throws what the source and the turns throw.
    */
   inspect(tenant: string, source: ByteSource): Promise<MediaMetadata>;
-  /** The same for a whole file in memory, or its beginning, without durations and the sizes of videos. */
+  /** The same for a file on the disk. @throws the errors of the file system. */
+  inspectFile(tenant: string, path: string): Promise<MediaMetadata>;
+  /** The same for a file in memory. */
   inspectBytes(tenant: string, bytes: Uint8Array): Promise<MediaMetadata>;
   /** Ends all children; inspections in progress fail. */
   close(): Promise<void>;
@@ -73,10 +79,6 @@ export interface InspectorOptions {
   /** For tests. */
   readonly fileMs?: number;
   readonly fileCpuSeconds?: number;
-}
-
-interface Inspection extends ByteSource {
-  readonly isBeginning: boolean;
 }
 
 type Outcome = { readonly metadata: MediaMetadata } | { readonly error: unknown } | { readonly ended: unknown };
@@ -152,27 +154,31 @@ export function createMediaInspector({
     return pooled;
   }
 
-  async function inspect(inspection: Inspection): Promise<MediaMetadata> {
+  async function inspect(source: ByteSource): Promise<MediaMetadata> {
     requireOpen();
     const pooled = acquireIdle();
     if (pooled !== undefined) {
-      const outcome = await attempt(pooled, inspection);
+      const outcome = await attempt(pooled, source);
       if (!('ended' in outcome)) return unwrap(outcome);
     }
-    const outcome = await attempt(await startChild(), inspection);
+    const outcome = await attempt(await startChild(), source);
     if (!('ended' in outcome)) return unwrap(outcome);
     if (!isTimeout(outcome.ended)) throw toUnsupported(outcome.ended, fileMs);
     // The machine may have stalled, and not the child: a file is rejected for its time only if two new children time
     // out.
-    const last = await attempt(await startChild(), inspection);
+    const last = await attempt(await startChild(), source);
     if ('ended' in last) throw toUnsupported(last.ended, fileMs);
     return unwrap(last);
   }
 
   /** @returns the result; `ended`: the child did not survive it. */
-  async function attempt(pooled: PooledChild, inspection: Inspection): Promise<Outcome> {
+  async function attempt(pooled: PooledChild, source: ByteSource): Promise<Outcome> {
     try {
-      const metadata = await inspectWith(pooled, inspection, { ms: fileMs, cpuSeconds: fileCpuSeconds });
+      const megabytes = Math.floor(source.sizeBytes / 1_000_000);
+      const metadata = await inspectWith(pooled, source, {
+        ms: fileMs + MS_PER_MB * megabytes,
+        cpuSeconds: fileCpuSeconds + Math.ceil(CPU_SECONDS_PER_MB * megabytes),
+      });
       await release(pooled);
       return { metadata };
     } catch (error) {
@@ -189,13 +195,26 @@ export function createMediaInspector({
   }
 
   return {
-    inspect(tenant, { sizeBytes, read }) {
-      return turns.run(tenant, () => inspect({ sizeBytes, isBeginning: false, read }));
+    inspect(tenant, source) {
+      return turns.run(tenant, () => inspect(source));
+    },
+    async inspectFile(tenant, path) {
+      const handle = await open(path);
+      try {
+        const { size: sizeBytes } = await handle.stat();
+        const read = async (start: number, end: number): Promise<Buffer> => {
+          const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
+          return buffer.subarray(0, bytesRead);
+        };
+        return await turns.run(tenant, () => inspect({ sizeBytes, read }));
+      } finally {
+        await handle.close();
+      }
     },
     inspectBytes(tenant, bytes) {
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       const read = (start: number, end: number): Promise<Buffer> => Promise.resolve(buffer.subarray(start, end));
-      return turns.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, isBeginning: true, read }));
+      return turns.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, read }));
     },
     async close() {
       isClosed = true;
@@ -234,7 +253,7 @@ function toUnsupported(error: unknown, fileMs: number): unknown {
 /** One file in one child. @throws {UnsupportedMediaError} @throws {SourceError} or what ended the child. */
 async function inspectWith(
   pooled: PooledChild,
-  { sizeBytes, isBeginning, read }: Inspection,
+  { sizeBytes, read }: ByteSource,
   bounds: { readonly ms: number; readonly cpuSeconds: number },
 ): Promise<MediaMetadata> {
   const { child } = pooled;
@@ -242,7 +261,9 @@ async function inspectWith(
   let [leftMs, reads, readBytes] = [bounds.ms, 0, 0];
   child.allowCpu(bounds.cpuSeconds);
   let sourceError: SourceError | undefined;
-  await child.sendJson({ sizeBytes, isBeginning });
+  await child.sendJson({ sizeBytes });
+  const maxReads = READS.least + sizeBytes / READS.bytesEach;
+  const maxReadBytes = READ_BYTES.least + sizeBytes * READ_BYTES.factor;
   for (;;) {
     const requestedAt = performance.now();
     const reply = await child.receiveJson(Math.max(1, leftMs));
@@ -251,10 +272,10 @@ async function inspectWith(
     if (typeof reply['unsupported'] === 'string') throw new UnsupportedMediaError(reply['unsupported'] || undefined);
     // What a child sends is checked where it is used: numbers and strings for a record of our own.
     if (reply['metadata'] !== undefined) return reply['metadata'] as MediaMetadata;
-    const [start, end] = parseRange(reply['read'], sizeBytes, isBeginning);
+    const [start, end] = parseRange(reply['read'], sizeBytes);
     reads += 1;
     readBytes += end - start;
-    if (reads > MAX_READS || readBytes > MAX_READ_BYTES + (isBeginning ? sizeBytes : 0)) {
+    if (reads > maxReads || readBytes > maxReadBytes) {
       throw new TooMuchReadingError('requires too many reads');
     }
     const bytes = await read(start, end).catch((cause: unknown) => {
@@ -268,11 +289,11 @@ async function inspectWith(
 }
 
 /** A range inside the file. @throws {TypeError} the child requests something else: it is compromised. */
-function parseRange(range: unknown, sizeBytes: number, isBeginning: boolean): readonly [start: number, end: number] {
+function parseRange(range: unknown, sizeBytes: number): readonly [start: number, end: number] {
   const [start, end] = (Array.isArray(range) ? range : []) as readonly unknown[];
   if (!Number.isInteger(start) || !Number.isInteger(end)) throw new TypeError('an inspection requested no range');
   const [first, beyond] = [Number(start), Math.min(Number(end), sizeBytes)];
-  if (first < 0 || first > beyond || (!isBeginning && beyond - first > MAX_READ_BYTES)) {
+  if (first < 0 || first > beyond || beyond - first > READ_BYTES.least) {
     throw new TypeError('an inspection requested a range outside the file');
   }
   return [first, beyond];

@@ -1,80 +1,100 @@
 /**
- * What a file really is, from its own bytes: a provider's claim about it counts for nothing. Runs in a child process
- * only (inspect-child.ts), because the tables of a container are untrusted, and their reader can be made to work or
- * to allocate without end. Every task passes through here, so it reads 16 kB of an image, what is needed of a
- * container's tables, and decodes nothing.
+ * What a file really is, from its own bytes: a provider's claim about it counts for nothing. Everything that the service
+ * knows about a file is decided here, once, and stored with it. Runs in a child process only (inspect-child.ts), because
+ * the tables of a container are untrusted, and their reader can be made to work or to allocate without end. Every file
+ * passes through here, so it reads 16 kB of an image, what is needed of a container's tables, and decodes nothing; only
+ * what has no tables is read to its end.
  */
 import { fileTypeFromBuffer } from 'file-type/core';
-import { mediaTypeOf } from './media-types.ts';
+import type { FileTypeResult } from 'file-type/core';
+import { measureAdts, measureFlac, measureMp3, measureWave } from './audio-frames.ts';
+import type { AudioLength } from './audio-frames.ts';
 import type { ByteSource } from './byte-source.ts';
-import { readContainerMetadata } from './container-metadata.ts';
-import { imageSize } from './image-size.ts';
-import { UnsupportedMediaError } from './unsupported-media-error.ts';
+import { readContainerMetadata, readOggMetadata } from './container-metadata.ts';
+import { FileWindow } from './file-window.ts';
+import { readImageHeader } from './image-header.ts';
+import { mediaTypeOf } from './media-types.ts';
 import type { MediaMetadata } from './media-metadata.ts';
+import { id3Length } from './mp3-padding.ts';
+import { UnsupportedMediaError } from './unsupported-media-error.ts';
 
-// Enough for nearly every file; images with large colour profiles or previews before the size need the second look.
-const FIRST_READ_BYTES = 16 * 1024;
-const SECOND_READ_BYTES = 1024 * 1024;
+/** As much as the detector looks at. */
+const BEGINNING_BYTES = 16 * 1024;
 
-/** The detector's names where ours differ, and an animated PNG is a PNG. */
+/** Two are seen at times, of different versions. */
+const MAX_TAGS = 10;
+
+/** The detector's names where ours differ. */
 const MIME_ALIASES: Readonly<Record<string, string>> = {
-  'image/apng': 'image/png',
   'audio/x-m4a': 'audio/mp4',
   'audio/ogg; codecs=opus': 'audio/ogg',
   'video/matroska': 'video/x-matroska',
   'video/x-m4v': 'video/mp4',
 };
 
-const MP4_AUDIO = { mimeType: 'audio/mp4', kind: 'audio', extension: 'm4a' } as const;
+/** A container says what it may hold, and its tracks what it holds: a recorder of speech writes these with audio only. */
+const OF_AUDIO: Readonly<Record<string, string>> = {
+  'video/mp4': 'audio/mp4',
+  'video/quicktime': 'audio/mp4',
+  'video/webm': 'audio/webm',
+  'video/x-matroska': 'audio/x-matroska',
+};
+const OF_VIDEO: Readonly<Record<string, string>> = { 'audio/mp4': 'video/mp4' };
 
 /**
  * MPEG layers I and II: no client or provider delivers them, and the byte order mark of a UTF-16 text looks like one.
  */
 const IGNORED_TYPES = new Set(['mp1', 'mp2']);
 
+/** Types that are chains of frames, or samples, and no containers. @param start where a tag before them ends. */
+const MEASURES: Readonly<Record<string, (file: FileWindow, start: number) => Promise<AudioLength>>> = {
+  'audio/mpeg': measureMp3,
+  'audio/aac': measureAdts,
+  'audio/flac': measureFlac,
+  'audio/wav': measureWave,
+};
+
 /** Inspects a file. @throws {UnsupportedMediaError} its type is not served. */
 export async function inspectSource(source: ByteSource): Promise<MediaMetadata> {
-  const { sizeBytes } = source;
-  if (sizeBytes === 0) throw new UnsupportedMediaError();
-  const beginning = await source.read(0, Math.min(sizeBytes, FIRST_READ_BYTES));
-  const metadata = await detectType(beginning);
-  if (!(metadata instanceof UnsupportedMediaError)) {
-    return metadata.kind === 'image' ? metadata : addContainerMetadata(metadata, source, beginning);
+  const file = new FileWindow(source);
+  const image = await readImageHeader(file);
+  if (image !== undefined) {
+    const { mimeType, size } = image;
+    const type = mediaTypeOf(mimeType);
+    if (type === undefined || size === undefined) throw new UnsupportedMediaError(mimeType);
+    return { mimeType, ...type, ...size };
   }
-  if (sizeBytes <= FIRST_READ_BYTES) throw metadata;
-  return inspectBeginning(await source.read(0, Math.min(sizeBytes, SECOND_READ_BYTES)));
+  const start = await endOfTags(file);
+  const beginning = Buffer.from(await file.at(start, BEGINNING_BYTES));
+  const detected = (await fileTypeFromBuffer(beginning)) ?? (await detectBehindTags(file, start));
+  if (!detected || IGNORED_TYPES.has(detected.ext)) throw new UnsupportedMediaError();
+  const claimed = MIME_ALIASES[detected.mime] ?? detected.mime;
+  const type = mediaTypeOf(claimed);
+  if (type === undefined || (type.kind !== 'audio' && type.kind !== 'video')) throw new UnsupportedMediaError(claimed);
+  const measure = MEASURES[claimed];
+  if (measure !== undefined) return { mimeType: claimed, ...type, ...(await measure(file, start)) };
+  const { content, ...stated } =
+    claimed === 'audio/ogg'
+      ? await readOggMetadata(source, file, start)
+      : await readContainerMetadata(source, start === 0 ? beginning : Buffer.alloc(0));
+  const mimeType =
+    (content === undefined ? undefined : { audio: OF_AUDIO, video: OF_VIDEO }[content][claimed]) ?? claimed;
+  return { mimeType, ...(mediaTypeOf(mimeType) ?? type), ...stated };
 }
 
-async function addContainerMetadata(
-  metadata: MediaMetadata,
-  source: ByteSource,
-  beginning: Buffer,
-): Promise<MediaMetadata> {
-  const { isAudioOnly, isEmpty, ...stated } = await readContainerMetadata(source, beginning);
-  // Many encoders write the general brand on an MP4 with audio only.
-  const isMp4Audio = isAudioOnly && metadata.mimeType === 'video/mp4';
-  return { ...metadata, ...(isMp4Audio ? MP4_AUDIO : {}), ...stated, ...(isEmpty ? { isEmpty } : {}) };
+/** Between its tags and its first frame, an MP3 may have zeros. */
+async function detectBehindTags(file: FileWindow, start: number): Promise<FileTypeResult | undefined> {
+  const isMp3 = start > 0 && (await measureMp3(file, start)).durationSeconds !== undefined;
+  return isMp3 ? { ext: 'mp3', mime: 'audio/mpeg' } : undefined;
 }
 
-/**
- * The same for a whole file in memory, or its beginning. Durations, and the sizes of videos, are not read: a
- * beginning does not hold them.
- *
- * @throws {UnsupportedMediaError}
- */
-export async function inspectBeginning(bytes: Uint8Array): Promise<MediaMetadata> {
-  const metadata = await detectType(bytes);
-  if (metadata instanceof UnsupportedMediaError) throw metadata;
-  return metadata;
-}
-
-async function detectType(bytes: Uint8Array): Promise<MediaMetadata | UnsupportedMediaError> {
-  const detected = await fileTypeFromBuffer(bytes);
-  if (!detected || IGNORED_TYPES.has(detected.ext)) return new UnsupportedMediaError();
-  const mimeType = MIME_ALIASES[detected.mime] ?? detected.mime;
-  const type = mediaTypeOf(mimeType);
-  if (type === undefined || type.kind === 'text') return new UnsupportedMediaError(mimeType);
-  if (type.kind !== 'image') return { mimeType, ...type };
-  const size = imageSize(mimeType, bytes);
-  return size ? { mimeType, ...type, ...size } : new UnsupportedMediaError(mimeType);
+/** Where the ID3 tags end, which may hold a cover of megabytes; 0 if nothing follows them. */
+async function endOfTags(file: FileWindow): Promise<number> {
+  let at = 0;
+  for (let tags = 0; tags < MAX_TAGS && at < file.sizeBytes; tags += 1) {
+    const length = id3Length(await file.at(at, 10));
+    if (length === 0) return at;
+    at += length;
+  }
+  return 0;
 }

@@ -18,12 +18,16 @@ const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
   ['image/webp', { kind: 'image', extension: 'webp' }],
   ['image/gif', { kind: 'image', extension: 'gif' }],
   ['image/avif', { kind: 'image', extension: 'avif' }],
+  ['image/heic', { kind: 'image', extension: 'heic' }],
+  ['image/heif', { kind: 'image', extension: 'heif' }],
   ['video/mp4', { kind: 'video', extension: 'mp4' }],
   ['video/webm', { kind: 'video', extension: 'webm' }],
   ['video/quicktime', { kind: 'video', extension: 'mov' }],
   ['video/x-matroska', { kind: 'video', extension: 'mkv' }],
   ['audio/mpeg', { kind: 'audio', extension: 'mp3' }],
   ['audio/mp4', { kind: 'audio', extension: 'm4a' }],
+  ['audio/webm', { kind: 'audio', extension: 'webm' }],
+  ['audio/x-matroska', { kind: 'audio', extension: 'mka' }],
   ['audio/wav', { kind: 'audio', extension: 'wav' }],
   ['audio/ogg', { kind: 'audio', extension: 'ogg' }],
   ['audio/flac', { kind: 'audio', extension: 'flac' }],
@@ -37,6 +41,19 @@ const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
 /** What is known of a MIME type (lower case, no parameters); undefined for one that is not served. */
 export function mediaTypeOf(mimeType: string): MediaType | undefined {
   return MEDIA_TYPES.get(mimeType);
+}
+
+/** Whether it is a photograph of a phone, which is converted to JPEG: hardly a provider or a browser reads it. */
+export function isPhonePhotograph(mimeType: string): boolean {
+  return mimeType === 'image/heic' || mimeType === 'image/heif';
+}
+
+/** Types whose length is counted in their frames or samples. Others state the times of what they hold. */
+const COUNTED_TYPES: ReadonlySet<string> = new Set(['audio/mpeg', 'audio/aac', 'audio/flac', 'audio/wav']);
+
+/** Whether the length of a file of this type is counted, so that it cannot be misstated. */
+export function isCounted(mimeType: string): boolean {
+  return COUNTED_TYPES.has(mimeType);
 }
 
 /** The value of `Content-Type` for a MIME type. All text is UTF-8. */

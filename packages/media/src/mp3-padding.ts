@@ -9,12 +9,8 @@ const FIELD_BYTES = [4, 4, 100, 4] as const;
 /** From the encoder's name to the paddings. */
 const TO_PADDING = 21;
 
-/**
- * In seconds; 0 if it is not an MP3, or does not state it. @param beginning the file's first bytes, 16 kB or more of
- * them.
- */
-export function mp3PaddingSeconds(beginning: Buffer): number {
-  const frame = beginning.subarray(id3Length(beginning));
+/** In seconds; 0 if it is not an MP3, or does not state it. @param frame the bytes of the first frame, and any more. */
+export function mp3PaddingSeconds(frame: Buffer): number {
   if (frame.length < 4 || frame.readUInt8(0) !== 0xff || (frame.readUInt8(1) & 0xe6) !== 0xe2) return 0;
   const version = (frame.readUInt8(1) >> 3) & 3;
   const rate = SAMPLE_RATES[(frame.readUInt8(2) >> 2) & 3];
@@ -32,8 +28,8 @@ export function mp3PaddingSeconds(beginning: Buffer): number {
   return samples / (rate / (isFirstVersion ? 1 : version === 2 ? 2 : 4));
 }
 
-/** The length of a tag before the audio: 28 bits, seven in a byte. */
-function id3Length(beginning: Buffer): number {
+/** The length of a tag before the audio, 28 bits, seven in a byte; 0: there is none. */
+export function id3Length(beginning: Buffer): number {
   if (beginning.toString('latin1', 0, 3) !== 'ID3' || beginning.length < 10) return 0;
   const [a = 0, b = 0, c = 0, d = 0] = beginning.subarray(6, 10);
   return 10 + (a << 21) + (b << 14) + (c << 7) + d;

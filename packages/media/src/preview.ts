@@ -10,19 +10,18 @@ import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /** The image is held in memory until it has been sent to its child: a process holds this once for each child. */
 const MAX_SOURCE_BYTES = 50_000_000;
-/** 100 megapixels, and what Node takes. */
-const MAX_MEMORY_MB = 1024;
+/** 100 megapixels, and what Node takes; 48 of a photograph in HEIC, because WebAssembly returns no memory. */
+const MAX_MEMORY_MB = 1536;
 /** A hundred megapixels take some 3 s. */
 const MAX_CPU_SECONDS = 20;
-/** A preview is awaited by a person or a model in the middle of a conversation: beyond this it comes too late. */
-const MAX_WAIT_MS = 10_000;
-const MAX_MS = 20_000;
 /** How large a preview may be. */
 export interface PreviewBounds {
   /** Pixels of its long edge; a smaller image keeps its size. */
   readonly maxEdge: number;
   /** At least 5,000: what a preview of any image can be made to fit. */
   readonly maxBytes: number;
+  /** Of the JPEG, 1 to 100, as far as it fits. Default: good to look at. */
+  readonly quality?: number;
 }
 
 /** A stored image. */
@@ -48,8 +47,8 @@ export interface PreviewMaker {
 export class PreviewTooSlowError extends Error {
   override readonly name = 'PreviewTooSlowError';
 
-  constructor() {
-    super(`a preview was not made within ${MAX_MS / 1000} s`);
+  constructor(maxMs: number) {
+    super(`a preview was not made within ${maxMs / 1000} s`);
   }
 }
 
@@ -66,25 +65,31 @@ export interface PreviewTurns {
   ): Promise<T>;
 }
 
-export function createPreviewMaker(turns: PreviewTurns): PreviewMaker {
+/** @param maxMs the longest that a preview may take; half of that is the longest wait for its turn. */
+export function createPreviewMaker(turns: PreviewTurns, maxMs: number): PreviewMaker {
   return {
     async make(tenant, source, bounds, signal) {
       if (source.sizeBytes > MAX_SOURCE_BYTES) {
         throw new UndecodableMediaError(`larger than ${MAX_SOURCE_BYTES / 1_000_000} MB`, { kind: 'too_large' });
       }
-      const takeOptions = { signal, waitMs: MAX_WAIT_MS };
-      return turns.run(tenant, () => makeInTime(source, bounds, signal), takeOptions);
+      const takeOptions = { signal, waitMs: maxMs / 2 };
+      return turns.run(tenant, () => makeInTime(source, bounds, signal, maxMs), takeOptions);
     },
   };
 }
 
-async function makeInTime(source: PreviewSource, bounds: PreviewBounds, signal: AbortSignal): Promise<Jpeg> {
-  const time = AbortSignal.timeout(MAX_MS);
+async function makeInTime(
+  source: PreviewSource,
+  bounds: PreviewBounds,
+  signal: AbortSignal,
+  maxMs: number,
+): Promise<Jpeg> {
+  const time = AbortSignal.timeout(maxMs);
   try {
     return await makeInChild(source, bounds, AbortSignal.any([signal, time]));
   } catch (error) {
     signal.throwIfAborted();
-    if (time.aborted) throw new PreviewTooSlowError();
+    if (time.aborted) throw new PreviewTooSlowError(maxMs);
     throw error;
   }
 }

@@ -6,9 +6,10 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import type { Sharp } from 'sharp';
-import { decodeImage, decodeAudio, framesAt, lastFrameOf, openClip } from '../src/decode.ts';
+import { decodeImage, decodeAudio, framesAt, jpegOf, lastFrameOf, openClip } from '../src/decode.ts';
 import { openVideo, writeAudio } from '../src/encode.ts';
 import { deriveFrames } from '../src/frames.ts';
+import { PACKAGE_DIRECTORY } from '../src/program-files.ts';
 import { collected, colourAt, distance, frameColour, levelOf, pitchOf, tone, writeVideo } from './samples.ts';
 
 const RED = [200, 30, 40] as const;
@@ -72,6 +73,28 @@ describe('decoding an image', () => {
     assert.deepEqual([width, height], [40, 80]);
     assert.ok(distance(colourAt(rgba, 40, 20, 20), RED) < 12);
     assert.ok(distance(colourAt(rgba, 40, 20, 60), BLUE) < 12);
+  });
+
+  it('decodes photographs of phones, turned as their container says, and writes them as JPEG', async () => {
+    // Blue in the upper left quarter, and the same a quarter turn against the clock.
+    for (const [name, width, height, x, y] of [
+      ['plain.heic', 320, 240, 40, 40],
+      ['turned.heic', 240, 320, 40, 280],
+    ] as const) {
+      const file = path.join(PACKAGE_DIRECTORY, 'test/files', name);
+      const image = await decodeImage(file, { maxEdge: 1000 });
+      const { jpeg } = await jpegOf(file);
+      const again = await sharp(jpeg).ensureAlpha().raw().toBuffer({ resolveWithObject: true });
+
+      for (const [rgba, size] of [
+        [image.rgba, image],
+        [again.data, again.info],
+      ] as const) {
+        assert.deepEqual([size.width, size.height], [width, height]);
+        assert.ok(distance(colourAt(rgba, width, x, y), [40, 90, 200]) < 10, name);
+        assert.ok(distance(colourAt(rgba, width, width - 40, height / 2), [200, 60, 40]) < 10, name);
+      }
+    }
   });
 
   it('keeps transparency, and fits large images into the longest edge', async () => {

@@ -1,7 +1,7 @@
 /** What one answer will consist of, before any of it is emitted: the reasoning, and then a text or calls. */
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { JsonSchema, OutputFormat, OfflineTextRequest } from './request.ts';
-import { answerFromPrompt } from './answers/answer-text.ts';
+import { answerFromPrompt, isOwnAnswer } from './answers/answer-text.ts';
 import { formatResults } from './answers/text-tasks.ts';
 import { prose } from './answers/prose.ts';
 import { findRequestedJson } from './json/requested-json.ts';
@@ -11,7 +11,7 @@ import { SchemaReader } from './json/schema-reader.ts';
 import { readConversation } from './reading/conversation.ts';
 import type { Conversation } from './reading/conversation.ts';
 import { FoundValues } from './reading/found-values.ts';
-import { inForm, readRequestedForm } from './reading/requested-form.ts';
+import { inForm, isFree, readRequestedForm } from './reading/requested-form.ts';
 import { reasoningOf } from './reasoning.ts';
 import { plannedCalls } from './tool-calls.ts';
 import type { PlannedCall } from './tool-calls.ts';
@@ -25,6 +25,10 @@ export interface AnswerPlan {
 
 /** The number of characters in the longest token of the vocabulary: text beyond what the cap allows is cut anyway. */
 const CHARACTERS_PER_TOKEN = 128;
+/** Where the model has nothing to say, it says what it is: once, and not where it would change a form or be cut. */
+const INTRODUCTION =
+  'I am the conformance model of Darkroom: I answer by simple rules and am no language model. To add a real one, put a model file for any server with the interface of OpenAI into MODELS_DIR: docs/guides/text-models.md, "A real model".';
+const FEWEST_TOKENS_TO_INTRODUCE = 256;
 const ANSWER_OBJECT: JsonSchema = { type: 'object', properties: { answer: { type: 'string' } }, required: ['answer'] };
 
 /**
@@ -43,12 +47,19 @@ export async function createPlanner(
   const json = resolveJson(request.format, conversation);
   const reader = json === undefined ? undefined : new SchemaReader(json.schema);
   const earlier = conversation.earlier.join('\n');
+  const isIntroduced =
+    json === undefined &&
+    conversation.lastAnswer === undefined &&
+    maxTokens >= FEWEST_TOKENS_TO_INTRODUCE &&
+    isFree(form) &&
+    (known === undefined || isOwnAnswer(known, conversation, form));
   return (seed) => {
     const random = createRandom(hashText(seed));
     const reasoning = reasoningOf(conversation, request.reasoningEffort, random.fork('reasoning'));
     if (calls.length > 0) return { reasoning, text: '', calls };
     const writing = { excerpt: conversation.excerpt, form, verbosity: request.verbosity ?? 'medium' };
     let text = inForm(known ?? prose({ ...writing, random: random.fork('prose') }), form);
+    if (isIntroduced) text = `${text}\n\n${INTRODUCTION}`;
     if (json !== undefined) {
       const found = new FoundValues(json.rest, earlier);
       const options = { found, random: random.fork('instance'), fill: 'all', maxTokens, answer: text } as const;

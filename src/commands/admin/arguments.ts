@@ -68,6 +68,29 @@ export function readReference(reference: string | undefined): string | undefined
 }
 
 const DAY_MS = 86_400_000;
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
+
+/**
+ * A time that has passed: a date (`2027-01-31`, its beginning in UTC), a time (`2027-01-31T12:00:00Z`), or how long ago
+ * (`90m`, `24h`, `7d`).
+ *
+ * @param now milliseconds since 1970. @returns Unix seconds. @throws {AdminError}
+ */
+export function readPast(option: string, text: string, now: number): number {
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  const at = unit === '' ? readTime(text) : now - Number(count) * (UNITS_MS[unit] ?? 0);
+  if (!Number.isNaN(at) && at >= 0) return Math.floor(at / 1000);
+  throw new AdminError(
+    `--${option}: "${text}" is not a date (2027-01-31), a time (2027-01-31T12:00:00Z) or how long ago (90m, 24h, 7d)`,
+  );
+}
+
+/** @returns NaN: it is neither a date nor a time. */
+function readTime(text: string): number {
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
+  return isDate || isTime ? Date.parse(text) : Number.NaN;
+}
 
 /**
  * A future time: a date (`2027-01-31`, the end of that UTC day), a time (`2027-01-31T12:00:00Z`), or days from now
@@ -77,16 +100,8 @@ const DAY_MS = 86_400_000;
  */
 export function readExpiry(option: string, text: string, now: number): Date {
   const days = /^(\d{1,5})d$/.exec(text)?.[1];
-  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
-  const at =
-    days !== undefined
-      ? now + Number(days) * DAY_MS
-      : isDate
-        ? Date.parse(text) + DAY_MS
-        : isTime
-          ? Date.parse(text)
-          : Number.NaN;
+  const isDate = !text.includes('T');
+  const at = days === undefined ? readTime(text) + (isDate ? DAY_MS : 0) : now + Number(days) * DAY_MS;
   if (Number.isNaN(at)) {
     throw new AdminError(
       `--${option}: "${text}" is not a date (2027-01-31), a time (2027-01-31T12:00:00Z) or days (30d)`,

@@ -81,9 +81,9 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
 
 export function marginsCommand(command: Group, onInstallation: OnInstallation): void {
   command
-    .summary('costs and margins of tasks')
+    .summary('costs and margins of tasks and text calls')
     .description(
-      'report what was captured for tasks, what they cost the operator, and the margin; a negative margin is a loss',
+      'report what was captured for tasks and text calls, what they cost the operator, and the margin; a negative margin is a loss, and - stands for an unknown one',
     )
     .option(...FROM)
     .option(...TO)
@@ -104,9 +104,10 @@ export function usageCommand(command: Group, onInstallation: OnInstallation): vo
     .option(...FROM)
     .option(...TO)
     .addOption(listOption('--group-by <groups...>', 'default: day', USAGE_GROUPS))
+    .option('--user <user>', 'of this end user')
     .action(
-      onInstallation(async ({ database }, { account, from, to, groupBy }) => {
-        const query = readUsageQuery({ from, to, groupBy });
+      onInstallation(async ({ database }, { account, from, to, groupBy, user }) => {
+        const query = readUsageQuery({ from, to, groupBy, user });
         const accountId = await onlyAccount(database, account);
         const [rows, exceeded] = await Promise.all([
           readUsage(database, accountId, query),
@@ -122,13 +123,15 @@ function readUsageQuery(options: {
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly groupBy?: readonly UsageGroup[] | undefined;
+  readonly user?: string | undefined;
 }): UsageQuery {
-  const { from, to, groupBy } = options;
+  const { from, to, groupBy, user } = options;
   const query = usageQueryOf(
     {
       ...(from === undefined ? {} : { from }),
       ...(to === undefined ? {} : { to }),
       ...(groupBy === undefined ? {} : { groupBy: [...groupBy] }),
+      ...(user === undefined ? {} : { user }),
     },
     Date.now(),
   );

@@ -48,7 +48,9 @@ export function outputCommands(group: Group, onInstallation: OnInstallation): vo
     );
   group
     .command('adopt-store')
-    .description('mark the store of STORE_URL as the one of this installation, after its objects were moved or lost')
+    .description(
+      'mark the store of STORE_URL as the one of this installation, in place of one that is lost or whose objects were left behind',
+    )
     .action(
       onInstallation(async ({ database, environment }) => {
         const config = loadStoreConfig(environment);
@@ -114,7 +116,7 @@ async function requireOwnStore(database: Database, store: ObjectStore, isDeletin
   if (owner === installation || (owner === undefined && !isDeleting)) return;
   if (owner !== undefined) throw new AdminError(describeForeignOwner(owner, installation));
   throw new AdminError(
-    'STORE_URL names a store without the mark of an installation, so that it may be the wrong one; nothing was deleted. An api or worker that starts marks it; `outputs adopt-store` does so after a store was moved or lost',
+    'STORE_URL names a store without the mark of an installation, so that it may be the wrong one; nothing was deleted. An api or worker that starts marks it; `outputs adopt-store` does so where the store is to take the place of one that is lost',
   );
 }
 

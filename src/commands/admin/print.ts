@@ -85,9 +85,15 @@ function block(record: object): string {
 function readable(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '-';
-  if (!Array.isArray(value)) return JSON.stringify(value);
+  if (!Array.isArray(value)) return typeof value === 'object' ? membersOf(value) : JSON.stringify(value);
   if (value.length === 0) return 'none';
   return value.every((member) => typeof member === 'object') ? table(value as readonly object[]) : value.join(' ');
+}
+
+/** A record within another: `tasks 3, captured 0.12`. */
+function membersOf(record: object): string {
+  const members = Object.entries(record).map(([name, value]) => `${name} ${readable(value)}`);
+  return members.length === 0 ? 'none' : members.join(', ');
 }
 
 /** Records of one kind, one per line below the names of their fields. */

@@ -55,6 +55,21 @@ export function listCommand(command: Group, onInstallation: OnInstallation): voi
     .action(onInstallation(listProviders));
 }
 
+const STATUSES = {
+  offered: 'offered',
+  credential: 'available with a key',
+  valid_credential: 'key rejected by the provider',
+  base_url: 'available with a URL',
+} as const;
+
+/** What providers say about credentials, as the api processes recorded it, once `refresh` has read it. */
+async function openProbes({ database, environment }: OpenInstallation, settings: UpstreamSettings) {
+  // With the protocols, as `readFiles`.
+  const { createCredentialProbes } = await import('../../providers/credential-probes.ts');
+  const [encryptionKey] = loadEncryptionKeys(environment);
+  return createCredentialProbes({ database, settings, encryptionKey, logger: silentLogger() });
+}
+
 /** What is configured for providers, once `refresh` has read what is stored. */
 export function openSettings({ database, environment }: OpenInstallation): UpstreamSettings {
   return createUpstreamSettings({
@@ -70,8 +85,10 @@ async function listProviders(installation: OpenInstallation): Promise<unknown> {
   const { providers, definitions } = await readFiles(environment);
   const settings = openSettings(installation);
   try {
-    await settings.refresh();
+    const probes = await openProbes(installation, settings);
+    await Promise.all([settings.refresh(), probes.refresh()]);
     const known = {
+      isRejected: (name: string, credential: string) => probes.isRejected(name, credential),
       baseUrlOf: (name: string) => settings.baseUrlOf(name),
       hasCredential: (name: string) => settings.hasCredential(name) || upstreamKeys.includes(canonicalName(name)),
     };
@@ -84,12 +101,10 @@ async function listProviders(installation: OpenInstallation): Promise<unknown> {
         return {
           provider: provider.name,
           title: provider.title,
-          status:
-            missing === undefined
-              ? 'offered'
-              : missing === 'credential'
-                ? 'available with a key'
-                : 'available with a URL',
+          status: STATUSES[missing ?? 'offered'],
+          credential: probes
+            .of({ provider, models })
+            .map(({ credential, state }) => `${credential} ${state.replace('_', ' ')}`),
           models: models.map(({ name }) => name),
           keys: provider.keys ?? null,
           documentation: provider.documentation ?? null,

@@ -33,6 +33,13 @@ export function adminTokenCommands(group: Group, environment: NodeJS.ProcessEnv)
           `${directory} has no admin token: npm start makes one there; elsewhere it is what you set as ADMIN_TOKEN`,
         );
       }
-      print({ ...(instance === undefined ? {} : { url: `${instance.adminUrl}/admin` }), token }, json === true);
+      const url = instance === undefined ? undefined : `${instance.adminUrl}/admin`;
+      if (json === true) {
+        print({ ...(url === undefined ? {} : { url }), token }, true);
+        return;
+      }
+      // Standard output is the token alone, so that it can be piped.
+      if (url !== undefined) process.stderr.write(`of ${url}\n`);
+      process.stdout.write(`${token}\n`);
     });
 }

@@ -1,4 +1,4 @@
-/** `admin upstreams`: the upstreams of tasks, and whether new tasks may go there. */
+/** `admin upstreams`: the upstreams of tasks and text calls, and whether new work may go there. */
 import { UpstreamNotFoundError, setDrained } from '../../upstreams/drain.ts';
 import { reportUpstreams } from '../../upstreams/upstream-report.ts';
 import { presentUpstreams } from '../../presenters/admin-service.ts';
@@ -9,16 +9,16 @@ import type { OnInstallation, OpenInstallation } from './installation.ts';
 export function upstreamCommands(group: Group, onInstallation: OnInstallation): void {
   group
     .command('list')
-    .description('list the upstreams that were ever paused, failing, drained or limited, with their jobs and queues')
+    .description('list the upstreams of tasks and text calls, with their health, jobs and queues')
     .action(onInstallation(async ({ database }) => list(database)));
   group
     .command('drain')
-    .description('let no new tasks go to an upstream; its jobs continue')
+    .description('let no new work go to an upstream; its jobs continue')
     .argument('<upstream>')
     .action(onInstallation(async ({ database }, upstream) => change(database, upstream, true)));
   group
     .command('resume')
-    .description('let tasks go to an upstream again, and end its pause')
+    .description('let work go to an upstream again, and end its pause')
     .argument('<upstream>')
     .action(onInstallation(async ({ database }, upstream) => change(database, upstream, false)));
 }
@@ -28,11 +28,12 @@ type Database = OpenInstallation['database'];
 async function list(database: Database) {
   // Which limits apply is in the model files, which are not read here.
   const { upstreams } = presentUpstreams(await reportUpstreams(database), new Map());
-  return upstreams.map(({ upstream, state, pauseReason, pausedUntil, failures, slotsTaken, waiting }) => ({
+  return upstreams.map(({ upstream, state, pauseReason, pausedUntil, answeredAt, failures, slotsTaken, waiting }) => ({
     upstream,
     state,
     reason: pauseReason ?? '',
     pausedUntil: pausedUntil === 0 ? '' : new Date(pausedUntil * 1000).toISOString(),
+    answered: answeredAt === 0 ? '' : new Date(answeredAt * 1000).toISOString(),
     failures,
     jobs: slotsTaken,
     waiting,

@@ -23,7 +23,6 @@ import { traceRequests } from '../middleware/request-tracing.ts';
 import type { Route } from './route.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { createGuide } from '../routes/guide.ts';
-import { rejectUnservedResponsePaths } from '../routes/responses.ts';
 
 /** The codes of errors that a client causes by disconnecting; they are not errors of the service. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
@@ -64,7 +63,6 @@ export function assembleApp(
   app.use(answerErrors(http, listener));
   app.use(requireHttps(listener));
   if (preflights !== undefined) app.use(preflights);
-  app.use(rejectUnservedResponsePaths);
   app.use(direct);
   app.use(router.routes());
   app.use(pages);

@@ -12,13 +12,34 @@ export function createClientAddress(trustedProxies: BlockList): (request: Incomi
     let address = unmapIpv4(request.socket.remoteAddress ?? '');
     const forwarded = (request.headersDistinct['x-forwarded-for'] ?? []).flatMap((value) => value.split(','));
     while (isTrusted(trustedProxies, address) && forwarded.length > 0) {
-      const next = unmapIpv4((forwarded.pop() ?? '').trim());
-      // A trusted proxy appends an IP address; anything else was sent by the client.
-      if (isIP(next) === 0) break;
+      const next = addressOfEntry(forwarded.pop() ?? '');
+      // The proxy does not say which client it served (`unknown`, an obfuscated name), and what is further left may
+      // come from anyone: the proxy itself is the nearest that is known.
+      if (next === undefined) break;
       address = next;
     }
     return address === '' ? 'unknown' : address;
   };
+}
+
+const PORT = /^:\d{1,5}$/;
+
+/**
+ * The address of one entry of `X-Forwarded-For`, as common proxies write it: bare, with a port (`192.0.2.1:5678`,
+ * `[2001:db8::1]:5678`), in brackets, in double quotes, with blanks.
+ *
+ * @returns undefined: it has none.
+ */
+function addressOfEntry(entry: string): string | undefined {
+  const trimmed = entry.trim();
+  const written = trimmed.startsWith('"') && trimmed.endsWith('"') ? trimmed.slice(1, -1) : trimmed;
+  // An IPv6 address without brackets has no port: what looks like one is its last group.
+  if (isIP(written) !== 0) return unmapIpv4(written);
+  const colon = written.lastIndexOf(':');
+  const host = PORT.test(written.slice(colon)) ? written.slice(0, colon) : written;
+  if (!host.startsWith('[') || !host.endsWith(']')) return isIP(host) === 4 ? host : undefined;
+  const address = host.slice(1, -1);
+  return isIP(address) === 6 ? unmapIpv4(address) : undefined;
 }
 
 /** Whether an IP address belongs to a proxy whose forwarding headers are trusted. */
@@ -44,7 +65,12 @@ export function addressBlock(address: string): string {
   return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
 }
 
-/** Converts an IPv4-mapped IPv6 address, as sockets report it, to plain IPv4. */
+/** Converts an IPv4-mapped IPv6 address, as sockets report it or in any other spelling, to plain IPv4. */
 export function unmapIpv4(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+  if (isIP(address) !== 6 || address.includes('%')) return address;
+  // The URL parser writes every spelling in the same way, with the IPv4 address as two groups.
+  const [, high, low] = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
+  if (high === undefined || low === undefined) return address;
+  const bits = [high, low].map((group) => Number.parseInt(group, 16));
+  return bits.flatMap((group) => [group >> 8, group & 0xff]).join('.');
 }

@@ -37,6 +37,7 @@ import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
 import type { BodyThreads } from '../bodies/body-threads.ts';
 import type { EventStreams } from '../streams/event-stream.ts';
+import type { CredentialProbes } from '../../providers/credential-probes.ts';
 import type { HookVerifier } from '../../providers/hooks/verify-hook.ts';
 import type { SessionCookie } from '../middleware/session-cookie.ts';
 import type { UploadBounds } from '../bodies/upload-body.ts';
@@ -90,6 +91,8 @@ export interface HttpContext {
   readonly expensiveReads: TenantShares;
   readonly catalogue: Catalogue;
   readonly upstreamSettings: UpstreamSettings;
+  /** What providers say about their credentials. */
+  readonly credentialProbes: CredentialProbes;
   readonly taskCreator: TaskCreator;
   /** Reads of tasks that may share a statement. */
   readonly taskReader: TaskReader;

@@ -1,6 +1,7 @@
 /**
  * Reads a query string by its schema: values are converted to the types of the schema, and parameters that are unknown,
- * given twice or of the wrong form are reported in the contract's words (§1).
+ * given twice or of the wrong form are reported in the contract's words (§1). At OpenAI's endpoints, unknown parameters
+ * are ignored, as OpenAI does: clients add their version, or that of an API that they also speak.
  */
 import type { TObject } from 'typebox';
 import type { Violation } from '@darkroom/api/facts/violation';
@@ -22,21 +23,23 @@ interface Property {
 /**
  * @param schema undefined: the route takes no parameters.
  * @param options.prefix parameters whose names begin with it are collected separately, by the rest of their names.
- * @param options.takesBrackets whether the list `include` may be written `include[]`, as clients of OpenAI's API do.
+ * @param options.isOpenAi whether the endpoint is one of OpenAI's: an unknown parameter is ignored, an empty one is not
+ *   given, and the list `include` may be written `include[]`.
  * @throws {RequestError} 400 naming the parameter.
  */
 export function readQuery(
   search: URLSearchParams,
   schema: TObject | undefined,
   check: ((value: unknown) => Violation | undefined) | undefined,
-  { prefix, takesBrackets = false }: { readonly prefix?: string | undefined; readonly takesBrackets?: boolean } = {},
+  { prefix, isOpenAi = false }: { readonly prefix?: string | undefined; readonly isOpenAi?: boolean } = {},
 ): { readonly query: Record<string, unknown>; readonly prefixed: Record<string, string> } {
   const properties = (schema?.properties ?? {}) as Record<string, Property>;
   const query: Record<string, unknown> = {};
   const prefixed: Record<string, string> = Object.create(null) as Record<string, string>;
   const valuesByName = new Map<string, string[]>();
   for (const [name, value] of search) {
-    const listName = (takesBrackets ? listNameOf(name, properties) : undefined) ?? name;
+    if (isOpenAi && value === '') continue;
+    const listName = (isOpenAi ? listNameOf(name, properties) : undefined) ?? name;
     valuesByName.set(listName, [...(valuesByName.get(listName) ?? []), value]);
   }
   for (const [name, values] of valuesByName) {
@@ -48,10 +51,10 @@ export function readQuery(
     }
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (property === undefined) {
+      if (isOpenAi) continue;
       const param = cut(name);
       throw invalidRequest(`additional properties not allowed: ${param}`, {
         param,
-        code: 'unknown_parameter',
         keyword: 'additionalProperties',
       });
     }

@@ -7,8 +7,9 @@ import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { compileViolation } from '../../schema/schema-validation.ts';
-import type { FindViolation } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
+import { compileParse, compileViolation } from '../../schema/schema-validation.ts';
+import type { Parse } from '../../schema/schema-validation.ts';
 import { listsTag } from '../../objects/urls/entity-tag.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
@@ -75,11 +76,9 @@ type Serve = (ctx: Served) => Promise<void>;
 
 function server(http: HttpContext, route: Route): Serve {
   const checkQuery = route.query === undefined ? undefined : compileViolation(route.query, 'invalid request');
-  const checkBody = bodyCheck(route);
+  const parseBody = bodyParser(route);
   const form = errorFormOf(route.path);
-  const takesBrackets = form !== 'envelope';
-  const hasOpenAiErrors = form === 'text' || form === 'models';
-  const hasOpenAiLimits = isOfOpenAi(route.path);
+  const isOpenAi = isOfOpenAi(route.path);
   const failingHeader = `${http.config.callbacks.headerPrefix}-Callback-Failing`;
 
   return async (ctx) => {
@@ -135,7 +134,7 @@ function server(http: HttpContext, route: Route): Serve {
     setRateLimitHeaders(http, ctx, budget);
     // Those of text have the requests in them.
     if (route.budget === 'text' && ctx.state.caller !== undefined) setTextLimitHeaders(http, ctx, ctx.state.caller);
-    else if (hasOpenAiLimits) setOpenAiLimitHeaders(http, ctx, 'requests', budget);
+    else if (isOpenAi) setOpenAiLimitHeaders(http, ctx, 'requests', budget);
   }
 
   function requireAccess(caller: Caller): void {
@@ -164,7 +163,7 @@ function server(http: HttpContext, route: Route): Serve {
     // The media route's query is ignored: some players add one of their own.
     const isStrict = route.response.kind !== 'other' || route.query !== undefined;
     const { query, prefixed } = isStrict
-      ? readQuery(searchOf(ctx), route.query, checkQuery, { prefix: route.queryPrefix, takesBrackets })
+      ? readQuery(searchOf(ctx), route.query, checkQuery, { prefix: route.queryPrefix, isOpenAi })
       : { query: {}, prefixed: {} };
     const request: Parameters<Route['handle']>[0] = {
       ctx,
@@ -199,20 +198,22 @@ function server(http: HttpContext, route: Route): Serve {
     const { maxBytes = SMALL_BODY_BYTES, isCheckedLater = false, needsFacts = false } = route.body;
     const { bodyThreads: threads, turns } = http;
     const read = await readJson(ctx.req, { maxBytes, allowance, threads, turns, needsFacts });
-    const { value: body, isLarge, facts } = read;
+    const { isLarge, facts } = read;
     // Before the check, whose error response needs the id.
-    if (form === 'json-rpc') ctx.state.messageId = idOf(body);
+    if (form === 'json-rpc') ctx.state.messageId = idOf(read.value);
     if (isLarge) await turns.next();
-    const problem = checkBody?.(body);
-    if (problem !== undefined) throw violated(problem, hasOpenAiErrors ? openAiCodeOf(problem) : undefined);
+    const parsed = parseBody(read.value);
+    const { violation } = parsed;
+    if (violation !== undefined) throw violated(violation, isOpenAi ? openAiCodeOf(violation) : undefined);
+    const { value: body } = parsed;
     if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
 }
 
-function bodyCheck({ body }: Route): FindViolation | undefined {
-  if (body?.kind !== 'json' || body.isCheckedLater === true) return undefined;
-  return compileViolation(body.schema, 'invalid request');
+function bodyParser({ body, path }: Route): Parse<unknown> {
+  if (body?.kind !== 'json' || body.isCheckedLater === true) return (value) => ({ value });
+  return isOfOpenAi(path) ? compileOpenAiParse(body.schema) : compileParse(body.schema, 'invalid request');
 }
 
 /**

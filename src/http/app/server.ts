@@ -9,6 +9,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
+import { timeOutMs } from '../../config/time-outs.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import { hostInUrl } from '../../config/listeners.ts';
 import { PortInUseError } from '../../config/port-in-use-error.ts';
@@ -29,15 +30,15 @@ import { readCertificate, watchCertificate } from './tls-certificates.ts';
 import type { CertificateWatch } from './tls-certificates.ts';
 
 const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 65_000,
+  // Both count from the first byte of a request, so that neither has to be longer than a connection may be idle.
+  headersTimeout: timeOutMs(10_000),
+  requestTimeout: timeOutMs(30_000),
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
   // Node rejects requests without one with a bare status: request-head.ts rejects them instead.
   requireHostHeader: false,
   /** The time limit of the TLS handshake. */
-  handshakeTimeout: 10_000,
+  handshakeTimeout: timeOutMs(10_000),
   // A peer that vanished, its machine or its line: the operating system probes, and ends the connection.
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
@@ -203,9 +204,10 @@ async function createServer(
   limits: typeof LIMITS,
   logger: Logger,
 ): Promise<{ readonly server: Server | HttpsServer; readonly certificate?: CertificateWatch }> {
-  if (config.tls === undefined) return { server: createHttpServer(limits, listener) };
+  const options = { ...limits, keepAliveTimeout: config.keepAliveMs };
+  if (config.tls === undefined) return { server: createHttpServer(options, listener) };
   const certificate = await readCertificate(config.tls);
-  const server = createHttpsServer({ ...limits, ...certificate.context }, listener);
+  const server = createHttpsServer({ ...options, ...certificate.context }, listener);
   const serve = ({ context }: { readonly context: SecureContextOptions }): void => server.setSecureContext(context);
   return { server, certificate: watchCertificate(config.tls, certificate, serve, logger) };
 }

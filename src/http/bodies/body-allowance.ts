@@ -40,7 +40,7 @@ export interface BodyAllowance {
 }
 
 export interface BodyAllowances {
-  ofAccount(caller: Caller): BodyAllowance;
+  ofAccount(caller: Pick<Caller, 'accountId'>): BodyAllowance;
   ofAddress(request: IncomingMessage): BodyAllowance;
   /** For the admin listener: not charged. */
   ofOperator(): BodyAllowance;

@@ -17,6 +17,14 @@ export default function doBodyJob(job: BodyJob): BodyJobAnswer {
   const parsed = parseBody(job.bytes);
   if (parsed.kind !== 'parsed') return parsed;
   const { value } = parsed;
-  const facts = job.needsFacts && isJsonObject(value) ? factsOf(value) : undefined;
-  return { kind: 'parsed', serialized: serialize(value), facts };
+  const of = job.factsOf === 'body' && isJsonObject(value) ? value['body'] : value;
+  const facts = job.factsOf !== undefined && isJsonObject(of) ? factsOf(of) : undefined;
+  const needed = job.isOutline === true && isJsonObject(value) ? outlineOf(value) : value;
+  return { kind: 'parsed', serialized: serialize(needed), facts };
+}
+
+function outlineOf(line: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const texts = Object.entries(line).filter(([, value]) => typeof value === 'string');
+  const { body } = line;
+  return { ...Object.fromEntries(texts), body: isJsonObject(body) ? { model: body['model'] } : undefined };
 }

@@ -5,6 +5,7 @@
  * The result is turned into a value of this thread in one piece, which takes a fraction of that. This, and all
  * further work on a large body here, is done in turns (limits/turns.ts).
  */
+import { timeOutMs } from '../../config/time-outs.ts';
 import { packageModule } from '../../config/package-root.ts';
 import { createThreadPool } from '../../limits/thread-pool.ts';
 import type { ThreadPool } from '../../limits/thread-pool.ts';
@@ -14,8 +15,8 @@ import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 /** The limit of a thread's JavaScript heap: 10 MB of short values take some 100 MB. */
 const THREAD_HEAP_MB = 512;
 /** The time limit of parsing one body. The worst body within the bounds takes a second on a slow machine. */
-const JOB_TIMEOUT_MS = 10_000;
-const WAIT_MS = 20_000;
+const JOB_TIMEOUT_MS = timeOutMs(10_000);
+const WAIT_MS = timeOutMs(20_000);
 
 export type BodyThreads = ThreadPool<BodyJob, BodyJobAnswer>;
 

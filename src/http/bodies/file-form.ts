@@ -25,6 +25,8 @@ export class FileForm implements FormFields {
 
   take(name: string, value: string): void {
     if (![ANCHOR, SECONDS, 'purpose'].includes(name)) throw unknownField(name);
+    // An empty purpose is that of a client of OpenAI's, which would get a file of the other form.
+    if (value === '' && name !== 'purpose') return;
     if (this.#values.has(name)) throw violation(name, 'it is given twice');
     this.#values.set(name, value);
     // A wrong purpose before the file spares the client sending it.

@@ -1,11 +1,12 @@
 /** What a file is: its type, whether it fits its purpose, and its name (contract §7.5). */
+import type { ByteSource } from '@darkroom/media/byte-source';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { FilePurpose } from '@darkroom/api/openai/files';
+import { factsOf } from '../../objects/uploads.ts';
+import type { FileFacts } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import type { RequestError } from '../app/errors.ts';
-import { inspect } from './store-upload.ts';
-import type { StoredFile } from './store-upload.ts';
 
 /** The type of files for batches, whose lines are read when a batch is. */
 const JSON_LINES = 'application/jsonl';
@@ -15,26 +16,26 @@ const ANY_TYPE = 'application/octet-stream';
 const MAX_FILE_NAME = 255;
 
 /**
- * The type of a file that has a purpose.
+ * What is recorded of a file that has a purpose.
  *
  * @throws {RequestError} @throws {UnsupportedMediaError} it does not fit its purpose.
  */
-export async function typeForPurpose(
-  http: HttpContext,
+export async function factsForPurpose(
+  { inspector }: HttpContext,
   accountId: string,
   purpose: FilePurpose,
-  file: StoredFile,
-): Promise<string> {
-  if (purpose === 'batch') return JSON_LINES;
+  source: ByteSource,
+): Promise<Pick<FileFacts, 'mimeType'> & Partial<FileFacts>> {
+  if (purpose === 'batch') return { mimeType: JSON_LINES };
   try {
-    const { mimeType } = await inspect(http, accountId, file);
-    if (purpose === 'vision' && !mimeType.startsWith('image/')) {
-      throw unfit('file', `vision takes images, and this is ${mimeType}`);
+    const facts = factsOf(await inspector.inspect(accountId, source));
+    if (purpose === 'vision' && !facts.mimeType.startsWith('image/')) {
+      throw unfit('file', `vision takes images, and this is ${facts.mimeType}`);
     }
-    return mimeType;
+    return facts;
   } catch (error) {
     if (!(error instanceof UnsupportedMediaError) || purpose === 'vision') throw error;
-    return ANY_TYPE;
+    return { mimeType: ANY_TYPE };
   }
 }
 

@@ -6,7 +6,7 @@ export interface FieldTypes {
   readonly booleans: readonly string[];
 }
 
-/** Collects fields as they arrive. Those whose names end with `[]` are lists. */
+/** Collects fields as they arrive. Those whose names end with `[]` are lists. An empty text is as if not given. */
 export class FormDecoder {
   readonly #types: FieldTypes;
   readonly #fields = new Map<string, unknown>();
@@ -17,6 +17,7 @@ export class FormDecoder {
 
   /** @throws {RequestError} a field that is no list is given twice. */
   take(name: string, value: string): void {
+    if (value === '') return;
     if (name.endsWith('[]')) {
       const list = this.#fields.get(name.slice(0, -2));
       this.#fields.set(name.slice(0, -2), [...(Array.isArray(list) ? list : []), value]);
@@ -36,7 +37,8 @@ export class FormDecoder {
   #decoded(name: string, value: string): unknown {
     const { numbers, booleans } = this.#types;
     if (numbers.includes(name) && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-    if (booleans.includes(name) && (value === 'true' || value === 'false')) return value === 'true';
+    // Python writes them with a capital.
+    if (booleans.includes(name) && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
     return value;
   }
 }

@@ -13,7 +13,7 @@ import type { Turns } from '../../limits/turns.ts';
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
-import type { BodyJobAnswer } from './body-job.ts';
+import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 import type { BodyThreads } from './body-threads.ts';
 import { parseBody } from './parse-body.ts';
 import type { ParsedBody } from './parse-body.ts';
@@ -77,13 +77,15 @@ export async function readJson(request: IncomingMessage, reading: BodyReading): 
     scan(scanner, chunk);
   });
   await allowance.charge(scanner.values * BYTES_PER_VALUE - length);
-  // In memory of its own, which can be transferred to a thread.
-  const bytes = collected.take();
-  const isLarge = length > INLINE_BYTES || scanner.values > INLINE_VALUES;
-  const parsed = isLarge ? await parseInThread(bytes, reading) : parseBody(bytes);
+  const parsed = await parseJson(collected.take(), scanner.values, {
+    threads: reading.threads,
+    turns: reading.turns,
+    tenant: allowance.tenant,
+    factsOf: reading.needsFacts ? 'value' : undefined,
+  });
   if (parsed.kind === 'not_utf8') throw new RequestError('unreadable_body', 'invalid request: the body is not UTF-8');
   if (parsed.kind === 'not_json') throw new RequestError('unreadable_body', 'invalid request: the body is not JSON');
-  return { ...parsed, isLarge };
+  return parsed;
 }
 
 function scan(scanner: JsonScanner, chunk: Uint8Array): void {
@@ -94,23 +96,47 @@ function scan(scanner: JsonScanner, chunk: Uint8Array): void {
   }
 }
 
-async function parseInThread(
-  bytes: Uint8Array<ArrayBuffer>,
-  { threads, turns, allowance, needsFacts }: BodyReading,
-): Promise<ParsedBody & Pick<ReadBody, 'facts'>> {
-  const job = { kind: 'parse', bytes, needsFacts } as const;
-  const answer = await runInThread(threads, allowance.tenant, job);
-  if (answer.kind !== 'parsed') return answer;
-  await turns.next();
-  return { kind: 'parsed', value: deserialize(answer.serialized) as unknown, facts: answer.facts };
+/** Who parses, and for whom. */
+export interface JsonParsing extends Pick<BodyReading, 'threads' | 'turns'> {
+  /** Whose threads it uses. */
+  readonly tenant: string;
+  /** Of what a create has to know the facts, if it is large (body-job.ts). */
+  readonly factsOf: ParseJob['factsOf'];
+  /** Whether of a large one only an outline is needed (body-job.ts). */
+  readonly isOutline?: boolean;
 }
 
+/** What the bytes are, if they are JSON. */
+export type ParsedJson = Exclude<ParsedBody, { kind: 'parsed' }> | ({ readonly kind: 'parsed' } & ReadBody);
+
+/**
+ * Parses JSON that is within the bounds of json-scanner.ts: here where it is small, else in a thread.
+ *
+ * @param bytes in memory of their own, which can be transferred. @param values as the scanner has counted them.
+ * @throws {ShareExhaustedError}
+ */
+export async function parseJson(
+  bytes: Uint8Array<ArrayBuffer>,
+  values: number,
+  { threads, turns, tenant, factsOf, isOutline }: JsonParsing,
+): Promise<ParsedJson> {
+  if (bytes.length <= INLINE_BYTES && values <= INLINE_VALUES) {
+    const parsed = parseBody(bytes);
+    return parsed.kind === 'parsed' ? { ...parsed, isLarge: false } : parsed;
+  }
+  const answer = await runInThread(threads, tenant, { kind: 'parse', bytes, factsOf, isOutline });
+  if (answer.kind !== 'parsed') return answer;
+  await turns.next();
+  return { kind: 'parsed', value: deserialize(answer.serialized) as unknown, isLarge: true, facts: answer.facts };
+}
+
+type ParseJob = Extract<BodyJob, { kind: 'parse' }>;
 type Parsed = Exclude<BodyJobAnswer, { kind: 'started' }>;
 
 async function runInThread(
   threads: BodyThreads,
   tenant: string,
-  job: { readonly kind: 'parse'; readonly bytes: Uint8Array<ArrayBuffer>; readonly needsFacts: boolean },
+  job: ParseJob & { readonly bytes: Uint8Array<ArrayBuffer> },
 ): Promise<Parsed> {
   try {
     return (await threads.run(tenant, job, { transferred: [job.bytes.buffer] })) as Parsed;

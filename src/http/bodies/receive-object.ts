@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpContext } from '../app/context.ts';
 import { emptyFile, requireRoom, storing } from './store-upload.ts';
-import type { StoredFile } from './store-upload.ts';
+import type { Begin, StoredFile } from './store-upload.ts';
 import { receiveUpload } from './upload-body.ts';
 import type { FormFields, SentFile } from './upload-body.ts';
 
@@ -21,7 +21,7 @@ export async function receiveObject<Recorded>(
   http: HttpContext,
   request: IncomingMessage,
   { accountId, fields, maxBytes, maxBytesOf = () => maxBytes }: Receiving,
-  record: (file: StoredFile, sent: SentFile) => Promise<Recorded>,
+  record: (file: StoredFile, sent: SentFile, begin: Begin) => Promise<Recorded>,
 ): Promise<Recorded> {
   await requireRoom(http, request, accountId);
   return storing(http, async (begin) => {
@@ -36,6 +36,6 @@ export async function receiveObject<Recorded>(
       fields,
     );
     if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
-    return record(stored, sent);
+    return record(stored, sent, begin);
   });
 }

@@ -1,15 +1,16 @@
 /** Stores a file of `POST /v1/files`, whose form may have a purpose (contract §7.5). */
 import type { IncomingMessage } from 'node:http';
 import { MAX_BATCH_FILE_BYTES, purposedId } from '../../objects/openai-files.ts';
+import { storedSource } from '../../objects/stores/stored-source.ts';
 import { MAX_UPLOAD_BYTES, recordUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { FileForm } from './file-form.ts';
 import type { FilePurposeFields } from './file-form.ts';
-import { isJsonLines, plainFileName, requireNameFor, typeForPurpose } from './file-kind.ts';
+import { factsForPurpose, isJsonLines, plainFileName, requireNameFor } from './file-kind.ts';
 import { receiveObject } from './receive-object.ts';
-import { inspect, record, storeUpload } from './store-upload.ts';
+import { record, servableForm, storeUpload } from './store-upload.ts';
 import type { StoredFile } from './store-upload.ts';
 import { isForm, tooLarge } from './upload-body.ts';
 import type { SentFile } from './upload-body.ts';
@@ -20,10 +21,10 @@ export function storeFile(http: HttpContext, request: IncomingMessage, accountId
   // The purpose may follow the file: until then its name decides.
   const maxBytesOf = ({ name }: SentFile): number => (isJsonLines(name) ? MAX_BATCH_FILE_BYTES : MAX_UPLOAD_BYTES);
   const receiving = { accountId, fields: form, maxBytes: MAX_BATCH_FILE_BYTES, maxBytesOf };
-  return receiveObject(http, request, receiving, async (file, sent) => {
+  return receiveObject(http, request, receiving, async (file, sent, begin) => {
     const fields = form.read();
     return fields === undefined
-      ? record(http, accountId, file, await inspect(http, accountId, file))
+      ? record(http, accountId, await servableForm(http, accountId, begin, file))
       : recordPurposed(http, accountId, fields, file, sent);
   });
 }
@@ -41,10 +42,11 @@ async function recordPurposed(
   }
   requireNameFor(purpose, name, 'file');
   if (purpose !== 'batch' && file.sizeBytes > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES);
-  const mimeType = await typeForPurpose(http, accountId, purpose, file);
+  const source = storedSource(http.store, file.objectKey, file.sizeBytes);
+  const facts = await factsForPurpose(http, accountId, purpose, source);
   return recordUpload(
     http.accountDatabase(accountId),
-    { ...file, id: purposedId(file.id), accountId, mimeType, purpose, fileName: plainFileName(name) },
+    { ...file, ...facts, id: purposedId(file.id), accountId, purpose, fileName: plainFileName(name) },
     { keptSeconds, now: http.now() },
   );
 }

@@ -1,13 +1,13 @@
 /** Stores the images of a request as uploads: those of a form, and those that are in the request itself. */
 import type { IncomingMessage } from 'node:http';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
-import type { MediaMetadata } from '@darkroom/media/inspect';
 import { ObjectTooLargeError } from '../../objects/stores/object-store.ts';
 import { requireUploadRoom } from '../../objects/uploads.ts';
+import type { Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
-import { discardUpload, emptyFile, inspect, record, requireRoom, storing } from './store-upload.ts';
-import type { StoredFile, StoredUpload } from './store-upload.ts';
+import { discardUpload, emptyFile, record, requireRoom, servableForm, storing } from './store-upload.ts';
+import type { Begin, InspectedFile, StoredFile } from './store-upload.ts';
 import { receiveFiles } from './upload-body.ts';
 import type { FilesForm } from './upload-body.ts';
 
@@ -21,7 +21,7 @@ export interface ImageForm extends FilesForm {
 /** An image of a form, with the name of its field: `image` also for `image[]`. */
 export interface FormImage {
   readonly field: string;
-  readonly upload: StoredUpload;
+  readonly upload: Upload;
 }
 
 /** Streams the images of a form into the store. A form that is rejected, or that breaks off, leaves nothing. */
@@ -49,7 +49,7 @@ export async function storeImages(
     );
     const images = [];
     for (const { field, stored } of received) {
-      images.push({ field, stored, metadata: await inspectImage(http, accountId, { field, stored }) });
+      images.push({ field, file: await inspectImage(http, accountId, begin, { field, stored }) });
     }
     return recordAll(http, accountId, images);
   });
@@ -60,12 +60,12 @@ export async function storeImageBytes(
   http: HttpContext,
   accountId: string,
   { field, bytes }: { readonly field: string; readonly bytes: Buffer },
-): Promise<StoredUpload> {
+): Promise<Upload> {
   if (bytes.length === 0) throw emptyFile(field);
   await requireUploadRoom(http.database, accountId, bytes.length, http.now());
   return storing(http, async (begin) => {
     const stored = await begin(bytes, { maxBytes: bytes.length });
-    return record(http, accountId, stored, await inspectImage(http, accountId, { field, stored }));
+    return record(http, accountId, await inspectImage(http, accountId, begin, { field, stored }));
   });
 }
 
@@ -73,13 +73,14 @@ export async function storeImageBytes(
 async function inspectImage(
   http: HttpContext,
   accountId: string,
+  begin: Begin,
   { field, stored }: { readonly field: string; readonly stored: StoredFile },
-): Promise<MediaMetadata> {
-  const metadata = await inspect(http, accountId, stored).catch((error: unknown) =>
+): Promise<InspectedFile> {
+  const file = await servableForm(http, accountId, begin, stored).catch((error: unknown) =>
     Promise.reject(error instanceof UnsupportedMediaError ? noImage(field, error.mimeType, error) : error),
   );
-  if (metadata.kind !== 'image') throw noImage(field, metadata.mimeType);
-  return metadata;
+  if (file.metadata.kind !== 'image') throw noImage(field, file.metadata.mimeType);
+  return file;
 }
 
 function noImage(field: string, mimeType: string | undefined, cause?: unknown): RequestError {
@@ -97,12 +98,12 @@ function noImage(field: string, mimeType: string | undefined, cause?: unknown): 
 async function recordAll(
   http: HttpContext,
   accountId: string,
-  images: readonly { readonly field: string; readonly stored: StoredFile; readonly metadata: MediaMetadata }[],
+  images: readonly { readonly field: string; readonly file: InspectedFile }[],
 ): Promise<readonly FormImage[]> {
   const recorded: FormImage[] = [];
   try {
-    for (const { field, stored, metadata } of images) {
-      recorded.push({ field, upload: await record(http, accountId, stored, metadata) });
+    for (const { field, file } of images) {
+      recorded.push({ field, upload: await record(http, accountId, file) });
     }
     return recorded;
   } catch (error) {

@@ -1,12 +1,16 @@
 /** Streams uploads into the store, identifies their types and records them; a failed upload leaves nothing. */
 import type { IncomingMessage } from 'node:http';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaMetadata } from '@darkroom/media/inspect';
+import { isPhonePhotograph } from '@darkroom/media/media-types';
+import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
 import { storedSource } from '../../objects/stores/stored-source.ts';
 import {
   MAX_UPLOAD_BYTES,
   UPLOAD_KEPT_SECONDS,
+  factsOf,
   markUploadDeleted,
   recordUpload,
   requireUploadRoom,
@@ -18,8 +22,10 @@ import { invalidRequest } from '../app/errors.ts';
 import { receiveUpload } from './upload-body.ts';
 import type { FormFields } from './upload-body.ts';
 
-/** An upload, and what its bytes say about it. */
-export type StoredUpload = Upload & Pick<MediaMetadata, 'width' | 'height' | 'durationSeconds'>;
+/** A converted photograph: as large as the largest that is decoded, and of a quality that edits can start from. */
+const PHOTOGRAPH_BOUNDS = { maxEdge: 8192, maxBytes: 50_000_000, quality: 92 };
+/** The preview maker ends earlier; this bounds the wait for a turn. */
+const CONVERT_MS = 60_000;
 
 /** A file in the store that is not recorded yet. */
 export interface StoredFile {
@@ -35,7 +41,7 @@ export async function storeUpload(
   request: IncomingMessage,
   accountId: string,
   fields?: FormFields,
-): Promise<StoredUpload> {
+): Promise<Upload> {
   await requireRoom(http, request, accountId);
   return storing(http, async (begin) => {
     const stored = await receiveUpload(
@@ -45,7 +51,7 @@ export async function storeUpload(
       fields,
     );
     if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
-    return record(http, accountId, stored, await inspect(http, accountId, stored));
+    return record(http, accountId, await servableForm(http, accountId, begin, stored));
   });
 }
 
@@ -81,32 +87,53 @@ export async function storing<Result>(http: HttpContext, work: (begin: Begin) =>
   }
 }
 
+/** A file in the store, and what it is. */
+export interface InspectedFile {
+  readonly stored: StoredFile;
+  readonly metadata: MediaMetadata;
+}
+
+/**
+ * Inspects a file. A photograph of a phone is replaced by a JPEG, which providers and browsers read.
+ *
+ * @throws {UnsupportedMediaError} its type is not served, or it cannot be decoded.
+ */
+export async function servableForm(
+  http: HttpContext,
+  accountId: string,
+  begin: Begin,
+  stored: StoredFile,
+): Promise<InspectedFile> {
+  const metadata = await inspect(http, accountId, stored);
+  if (!isPhonePhotograph(metadata.mimeType)) return { stored, metadata };
+  const { sizeBytes, objectKey } = stored;
+  const source = { sizeBytes, read: () => http.store.read(objectKey) };
+  const { jpeg } = await http.previews
+    .make(accountId, source, PHOTOGRAPH_BOUNDS, AbortSignal.timeout(CONVERT_MS))
+    .catch((error: unknown) =>
+      Promise.reject(
+        error instanceof UndecodableMediaError ? new UnsupportedMediaError(metadata.mimeType, error.message) : error,
+      ),
+    );
+  const converted = await begin(jpeg, { maxBytes: jpeg.length });
+  await discardObject(http, objectKey);
+  return { stored: converted, metadata: await inspect(http, accountId, converted) };
+}
+
 export function inspect(
   { store, inspector }: HttpContext,
   accountId: string,
-  { objectKey, sizeBytes }: StoredFile,
+  { objectKey, sizeBytes }: Pick<StoredFile, 'objectKey' | 'sizeBytes'>,
 ): Promise<MediaMetadata> {
   return inspector.inspect(accountId, storedSource(store, objectKey, sizeBytes));
 }
 
-export async function record(
-  http: HttpContext,
-  accountId: string,
-  stored: StoredFile,
-  { mimeType, width, height, durationSeconds }: MediaMetadata,
-): Promise<StoredUpload> {
-  const database = http.accountDatabase(accountId);
-  const upload = await recordUpload(
-    database,
-    { accountId, mimeType, purpose: null, fileName: null, ...stored },
+export function record(http: HttpContext, accountId: string, { stored, metadata }: InspectedFile): Promise<Upload> {
+  return recordUpload(
+    http.accountDatabase(accountId),
+    { accountId, ...factsOf(metadata), purpose: null, fileName: null, ...stored },
     { keptSeconds: UPLOAD_KEPT_SECONDS, now: http.now() },
   );
-  return {
-    ...upload,
-    ...(width === undefined ? {} : { width }),
-    ...(height === undefined ? {} : { height }),
-    ...(durationSeconds === undefined ? {} : { durationSeconds }),
-  };
 }
 
 /** Deletes an upload that is of no use; at the latest it expires. */

@@ -44,6 +44,8 @@ const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, 
 /** The same for a form that also has fields, and may have several files. */
 const FIELD_LIMITS = { ...FORM_LIMITS, fieldSize: 32_000, fields: 30, parts: 32 };
 const MAX_QUOTED_NAME = 64;
+/** What the parser makes of bytes that are not of the encoding that a part states, or of one that it does not know. */
+const NOT_UTF8 = /[\0\ufffd]/;
 
 /** The fields that a form has beside its file. */
 export interface FormFields {
@@ -181,8 +183,8 @@ function parserOf({ headers }: IncomingMessage, limits: typeof FORM_LIMITS): Bus
     return new Busboy({
       headers: headers as BusboyHeaders,
       limits,
-      // A part that states its type, or its file name, is a file; plain text is a field.
-      isPartAFile: (_field, type, name) => name !== undefined || (type !== undefined && type !== 'text/plain'),
+      // Form libraries state a type for text as well, and some an empty file name: only a file name makes a file.
+      isPartAFile: (_field, _type, name) => name !== undefined && name !== '',
     });
   } catch {
     throw invalidRequest('invalid request: the Content-Type names no boundary of the form');
@@ -207,9 +209,14 @@ function watched(
     },
   });
   const idle = setTimeout(() => {
-    // Where the store is slow, it is we who hold up the line.
-    if (body.writableNeedDrain) idle.refresh();
-    else stop.abort(tooSlow());
+    const before = bytes;
+    afterReading(() => {
+      // More has arrived, which has restarted the timer, or everything has.
+      if (isWhole || bytes > before) return;
+      // Where the store is slow, it is we who hold up the line.
+      if (body.writableNeedDrain) idle.refresh();
+      else stop.abort(tooSlow());
+    });
   }, bounds.idleMs);
   const pace = watchPace(
     bounds,
@@ -252,6 +259,11 @@ function watched(
   };
 }
 
+/** A process that stood still runs its timers before it reads what has arrived meanwhile. */
+function afterReading(check: () => void): void {
+  setImmediate(check);
+}
+
 /**
  * Checks the rate of a line period by period, so that sending fast at first earns no credit for later. Time in
  * which the upload waits for the service does not count.
@@ -280,21 +292,28 @@ function watchPace(
       heldMs = 0;
       return;
     }
-    const bytes = bytesSoFar();
-    if (bytes - before < (minBytesPerSecond * paceMs) / 1000) {
-      onSlow();
-      return;
-    }
-    before = bytes;
-    timer = setTimeout(checkPace, paceMs);
+    afterReading(() => {
+      if (isStopped) return;
+      const bytes = bytesSoFar();
+      if (bytes - before < (minBytesPerSecond * paceMs) / 1000) {
+        onSlow();
+        return;
+      }
+      before = bytes;
+      timer = setTimeout(checkPace, paceMs);
+    });
   };
+  let isStopped = false;
   let timer = setTimeout(checkPace, paceMs);
   return {
     hold() {
       heldSince ??= performance.now();
     },
     resume,
-    stop: () => clearTimeout(timer),
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
   };
 }
 
@@ -350,7 +369,8 @@ async function storeFromForm<Stored>(
     });
     parser.on('field', (name, value, _isNameCut, isCut) => {
       try {
-        if (isCut) throw invalidRequest(`invalid request: ${quoted(name)}: it is too long`, { param: quoted(name) });
+        if (isCut) throw tooLong(name);
+        if (NOT_UTF8.test(value)) throw notUtf8(name);
         files.take(quoted(name), value);
       } catch (error) {
         stop.abort(error);
@@ -370,6 +390,17 @@ async function storeFromForm<Stored>(
     await Promise.allSettled(storing);
   }
   return Promise.all(storing);
+}
+
+function tooLong(name: string): RequestError {
+  const field = quoted(name);
+  const message = `invalid request: ${field}: it is too long for a text; the part of a file needs a filename`;
+  return invalidRequest(message, { param: field });
+}
+
+function notUtf8(name: string): RequestError {
+  const field = quoted(name);
+  return invalidRequest(`invalid request: ${field}: the text is not UTF-8`, { param: field, code: 'invalid_value' });
 }
 
 /** 400: a form has a field that there is not. */

@@ -25,7 +25,6 @@ import {
 import type { AwaitedRequest } from '../../tasks/create/awaited-responses.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
-import { fingerprint } from '../../tasks/record/fingerprint.ts';
 import { forgetPieces } from '../../tasks/record/output-pieces.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
@@ -35,7 +34,7 @@ import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
-import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
+import { isAutomaticRetry, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
@@ -103,6 +102,14 @@ export function mediaResponseHeaders(http: HttpContext): Readonly<Record<string,
     'openai-processing-ms': 'How long the request took, in milliseconds.',
     ...DEPRECATION_HEADERS,
   };
+}
+
+/** The metadata of the task of a request that names its end user. */
+export function metadataOf(fields: { readonly user?: string | null; readonly safety_identifier?: string | null }): {
+  readonly metadata?: { readonly user: string };
+} {
+  const user = fields.safety_identifier ?? fields.user;
+  return user == null ? {} : { metadata: { user } };
 }
 
 /** The response header with the id of the task. */
@@ -237,14 +244,15 @@ interface MediaResponse {
 async function startResponse(http: HttpContext, request: MediaRequest, call: MediaCall): Promise<MediaResponse> {
   const { ctx, caller } = request;
   const { database } = http;
+  const ofAccount = http.accountDatabase(caller.accountId);
   const { path } = MEDIA_ENDPOINTS[call.endpoint];
-  const print = fingerprint({ [`POST ${path}`]: call.sent });
+  const print = resultFingerprint(caller, { [`POST ${path}`]: call.sent });
   const awaited: AwaitedRequest = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: print };
   const key = parseIdempotencyKey(ctx.req.headersDistinct['idempotency-key']);
   // With a key, the key alone decides which requests are one.
   const waiter = key === undefined ? newId('req') : undefined;
   const attached =
-    waiter === undefined || !isAutomaticRetry(ctx) ? undefined : await attachRetry(database, awaited, waiter);
+    waiter === undefined || !isAutomaticRetry(ctx) ? undefined : await attachRetry(ofAccount, awaited, waiter);
   let taskId =
     attached !== undefined && isTaskId(attached)
       ? attached
@@ -266,7 +274,7 @@ async function startResponse(http: HttpContext, request: MediaRequest, call: Med
     taskId: () => taskId,
     async isOurs() {
       if (waiter === undefined || (await claimResponse(database, taskId, waiter))) return true;
-      const other = await attachRetryToOther(database, awaited, waiter, tried);
+      const other = await attachRetryToOther(ofAccount, awaited, waiter, tried);
       if (other === undefined) return true;
       taskId = other;
       tried.push(other);

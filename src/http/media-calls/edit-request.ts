@@ -11,7 +11,7 @@ import {
 import type { ImageEditFields } from '@darkroom/api/openai/images';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { takesSeveral } from '../../catalogue/openai-input.ts';
-import { compileParse } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
@@ -25,8 +25,8 @@ import { imageOfForm, imageOfReference } from './request-image.ts';
 import type { RequestImage } from './request-image.ts';
 import type { RequestUploads } from './request-uploads.ts';
 
-const parseFields = compileParse(ImageEditFieldsSchema, 'invalid request');
-const parseJson = compileParse(ImageEditRequestSchema, 'invalid request');
+const parseFields = compileOpenAiParse(ImageEditFieldsSchema);
+const parseJson = compileOpenAiParse(ImageEditRequestSchema);
 
 const NUMBERS = ['n', 'output_compression', 'partial_images'];
 const BOOLEANS = ['stream'];

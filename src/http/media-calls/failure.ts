@@ -35,10 +35,15 @@ export type FieldNames = Pick<MediaCall, 'endpoint' | 'fieldOf'> & {
   readonly model: Pick<MediaCall['model'], 'definition'>;
 };
 
-/** The field of a request that a field of the input follows from. @param own `image_urls.0` belongs to `image_urls`. */
+/**
+ * The field of a request that a field of the input follows from.
+ *
+ * @param own `image_urls.0` belongs to `image_urls`, and is `images.0` where the request has a list of the same members.
+ */
 export function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
-  const [first = ''] = own.split('.');
-  return Object.hasOwn(fieldOf, first) ? fieldOf[first] : endpointFieldOf(model.definition, endpoint, own);
+  const [first = '', ...rest] = own.split('.');
+  if (!Object.hasOwn(fieldOf, first)) return endpointFieldOf(model.definition, endpoint, own);
+  return fieldOf[first] === 'images' ? ['images', ...rest].join('.') : fieldOf[first];
 }
 
 /** The kind of the error that a failed task is. */

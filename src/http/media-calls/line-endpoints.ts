@@ -9,14 +9,14 @@ import { factsOf } from '../../domain/darkroom-error.ts';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import { presentTask } from '../../presenters/task.ts';
-import { compileParse } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, problemOf, violated } from '../app/errors.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { textLines } from '../text/text-lines.ts';
-import { inFieldsOf } from './call.ts';
+import { inFieldsOf, metadataOf } from './call.ts';
 import { imageValueOf, readEditJson } from './edit-request.ts';
 import { failureKind, failureOf } from './failure.ts';
 import type { FieldNames } from './failure.ts';
@@ -26,7 +26,7 @@ import { rejected } from './line-rejection.ts';
 import { readVideoJson } from './video-request.ts';
 import { presentOneVideo } from './videos.ts';
 
-const parseImage = compileParse(ImageGenerationRequestSchema, 'invalid request');
+const parseImage = compileOpenAiParse(ImageGenerationRequestSchema);
 
 export function createLineEndpoints(http: HttpContext): Readonly<Record<BatchEndpoint, LineEndpoint>> {
   return {
@@ -102,16 +102,12 @@ async function respondWithImages(
   return { status: 200, body: imagesOf(http, task, task.outputs, {}) };
 }
 
-function metadataOf({ user }: { readonly user?: string | null }) {
-  return user ? { metadata: { user } } : {};
-}
-
 function videoLines(http: HttpContext): TaskEndpoint {
   return {
     kind: 'task',
     async taskOf(caller, body) {
       const { fields, image } = await readVideoJson(http, { caller }, undefined, body);
-      return mediaTask(http, 'videos', { ...fields, input_reference: image?.url }, {});
+      return mediaTask(http, 'videos', { ...fields, input_reference: image?.url }, metadataOf(fields));
     },
     async respond(task) {
       if (task.status !== 'success') return rejected(await failed(http, task, 'videos'));

@@ -22,9 +22,16 @@ const MAX_WAITING_BYTES = 256 * 1024;
 
 /** How the file is written into the response. */
 export interface FileForm {
-  /** Headers of the response. @param mimeType of the file. */
-  head(mimeType: string): Readonly<Record<string, string>>;
-  /** @returns what is sent for a piece of the file. */
+  /** Headers of the response. @param mimeType of the file. @param beginning what is there of it. */
+  head(mimeType: string, beginning: Buffer): Readonly<Record<string, string>>;
+  /** What is sent of the file; absent: all of it. */
+  readonly content?: {
+    /** Whether the file, of which this is the beginning, has it. */
+    isIn(beginning: Buffer): boolean;
+    /** @returns takes the content out of the bytes of the file, in their order. */
+    open(): (bytes: Buffer) => Buffer;
+  };
+  /** @returns what is sent for a piece of the content. */
   piece(bytes: Buffer): Buffer | string;
   /** @returns what is sent after the last piece. */
   end(): string;
@@ -59,7 +66,9 @@ export async function openLiveFile(
   const hash = createHash('sha256');
   const waiting: Buffer[] = [];
   let waitingBytes = 0;
-  let sentBytes = 0;
+  /** How far the file was read. */
+  let readBytes = 0;
+  const contentOf = form.content?.open() ?? ((bytes: Buffer) => bytes);
   let isSending = false;
   let mimeType: string | undefined;
   let isDetecting = false;
@@ -69,15 +78,18 @@ export async function openLiveFile(
   });
 
   const send = (bytes: Buffer): boolean => {
-    hash.update(bytes);
-    sentBytes += bytes.length;
-    return res.write(form.piece(bytes));
+    readBytes += bytes.length;
+    const content = contentOf(bytes);
+    if (content.length === 0) return true;
+    hash.update(content);
+    return res.write(form.piece(content));
   };
   const detect = async (): Promise<void> => {
     if (isDetecting || mimeType !== undefined || waitingBytes < BEGINNING_BYTES) return;
     isDetecting = true;
-    const detected = await http.inspector.inspectBytes(caller.accountId, Buffer.concat(waiting));
-    if (detected.kind !== 'audio') return;
+    const beginning = Buffer.concat(waiting);
+    const detected = await http.inspector.inspectBytes(caller.accountId, beginning);
+    if (detected.kind !== 'audio' || form.content?.isIn(beginning) === false) return;
     ({ mimeType } = detected);
     announce();
   };
@@ -100,7 +112,8 @@ export async function openLiveFile(
     isSending = true;
     setHeaders();
     // Koa's headers are those of the response that it was to send.
-    res.writeHead(200, { 'Cache-Control': 'no-store', ...form.head(type ?? 'application/octet-stream') });
+    const head = form.head(type ?? 'application/octet-stream', Buffer.concat(waiting));
+    res.writeHead(200, { 'Cache-Control': 'no-store', ...head });
     res.flushHeaders();
     for (const bytes of waiting.splice(0)) send(bytes);
   };
@@ -115,13 +128,14 @@ export async function openLiveFile(
         waiting.length = 0;
         begin(type);
       }
-      if (!(await hasPrefix(http, { objectKey, sizeBytes }, sentBytes, hash.copy().digest('hex')))) {
+      const stored = { objectKey, sizeBytes, contentOf: form.content?.open() };
+      if (!(await hasPrefix(http, stored, readBytes, hash.copy().digest('hex')))) {
         http.logger.warn({ taskId }, 'the stored file begins otherwise than what was sent to the client');
         res.destroy();
         return;
       }
-      if (sentBytes < sizeBytes) {
-        const rest = await http.store.read(objectKey, { start: sentBytes, end: sizeBytes - 1 });
+      if (readBytes < sizeBytes) {
+        const rest = await http.store.read(objectKey, { start: readBytes, end: sizeBytes - 1 });
         await pipeline(rest, writerOf(res, send));
       }
       res.end(form.end());
@@ -131,17 +145,22 @@ export async function openLiveFile(
   };
 }
 
-/** Whether a stored file begins with the bytes of a hash. */
+/** Whether the content of the first bytes of a stored file has a hash. */
 async function hasPrefix(
   { store }: HttpContext,
-  { objectKey, sizeBytes }: Pick<ServableOutput, 'objectKey' | 'sizeBytes'>,
+  {
+    objectKey,
+    sizeBytes,
+    contentOf = (bytes) => bytes,
+  }: Pick<ServableOutput, 'objectKey' | 'sizeBytes'> & { readonly contentOf: ((bytes: Buffer) => Buffer) | undefined },
   length: number,
   sha256: string,
 ): Promise<boolean> {
   if (length === 0) return true;
   if (length > sizeBytes) return false;
   const hash = createHash('sha256');
-  for await (const bytes of await store.read(objectKey, { start: 0, end: length - 1 })) hash.update(bytes as Buffer);
+  for await (const bytes of await store.read(objectKey, { start: 0, end: length - 1 }))
+    hash.update(contentOf(bytes as Buffer));
   return hash.digest('hex') === sha256;
 }
 

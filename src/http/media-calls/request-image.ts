@@ -4,6 +4,7 @@
  */
 import type { ImageReference } from '@darkroom/api/openai/images';
 import { requireScope } from '../../accounts/authenticate.ts';
+import { isDataUrl, parseDataUrl } from '../../domain/data-url.ts';
 import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
@@ -11,7 +12,6 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import { storeImageBytes } from '../bodies/store-images.ts';
 import { inspect } from '../bodies/store-upload.ts';
-import type { StoredUpload } from '../bodies/store-upload.ts';
 import type { MediaRequest } from './call.ts';
 import type { RequestUploads } from './request-uploads.ts';
 
@@ -27,19 +27,19 @@ export interface RequestImage {
 }
 
 /** An image that came in a form. */
-export function imageOfForm(http: HttpContext, upload: StoredUpload): RequestImage {
+export function imageOfForm(http: HttpContext, upload: Upload): RequestImage {
   return imageOf(http, upload, upload.sha256);
 }
 
-function imageOf(http: HttpContext, upload: Upload & Partial<StoredUpload>, print: string): RequestImage {
+function imageOf(http: HttpContext, upload: Upload, print: string): RequestImage {
   const { url } = presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
   const { mimeType, width, height } = upload;
   return {
     url,
     print,
     mimeType,
-    ...(width === undefined ? {} : { width }),
-    ...(height === undefined ? {} : { height }),
+    ...(width === null ? {} : { width }),
+    ...(height === null ? {} : { height }),
   };
 }
 
@@ -66,10 +66,11 @@ export async function imageOfReference(
   if (fileId !== undefined) {
     requireScope(caller, 'storage:read');
     const upload = await fileOf(http, accountId, `${field}.file_id`, fileId);
-    const metadata = needsSize ? await inspect(http, accountId, upload) : {};
-    return imageOf(http, { ...metadata, ...upload }, fileId);
+    // One that was uploaded to an earlier release has no recorded size.
+    const isUnknown = needsSize && upload.width === null;
+    return imageOf(http, isUnknown ? { ...upload, ...(await inspect(http, accountId, upload)) } : upload, fileId);
   }
-  if (!/^data:/i.test(url)) return { url, print: url };
+  if (!isDataUrl(url)) return { url, print: url };
   if (uploads === undefined) throw notReferred(`${field}.image_url`);
   const bytes = bytesOfDataUrl(`${field}.image_url`, url);
   const image = { field: `${field}.image_url`, bytes };
@@ -90,11 +91,9 @@ async function fileOf(http: HttpContext, accountId: string, field: string, id: s
   });
 }
 
-/** `data:image/png;base64,…` */
 function bytesOfDataUrl(field: string, url: string): Buffer {
-  const comma = url.indexOf(',');
-  if (comma === -1 || !/^data:[^,]{0,200};base64$/i.test(url.slice(0, Math.min(comma, 300)))) {
-    throw invalidRequest(`invalid request: ${field}: a data URL needs base64`, { param: field, code: 'invalid_value' });
-  }
-  return Buffer.from(url.slice(comma + 1), 'base64');
+  const file = parseDataUrl(url);
+  if (file !== undefined) return file.bytes;
+  const message = `invalid request: ${field}: not a data URL in base64`;
+  throw invalidRequest(message, { param: field, code: 'invalid_value' });
 }

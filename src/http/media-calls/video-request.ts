@@ -2,7 +2,7 @@
 import { VideoRequestSchema } from '@darkroom/api/openai/videos';
 import type { VideoRequest } from '@darkroom/api/openai/videos';
 import { MAX_UPLOAD_BYTES } from '../../objects/uploads.ts';
-import { compileParse } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
@@ -21,7 +21,7 @@ const IMAGE_FIELD = 'input_reference';
 /** A member of the reference in a form: `input_reference[image_url]`. */
 const REFERENCE_MEMBER = /^input_reference\[(image_url|file_id)\]$/;
 
-const parseRequest = compileParse(VideoRequestSchema, 'invalid request');
+const parseRequest = compileOpenAiParse(VideoRequestSchema);
 
 export interface ReadVideoRequest {
   readonly fields: VideoRequest;
@@ -93,6 +93,7 @@ class VideoForm implements ImageForm {
       this.#decoder.take(name, value);
       return;
     }
+    if (value === '') return;
     if (this.#reference !== undefined) throw givenTwice();
     this.#reference = { [member]: value };
   }

@@ -1,6 +1,23 @@
 /** What OpenAI's clients do by themselves: they repeat a request whose response did not arrive (docs/decisions/0047). */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
+import type { Caller } from '../../accounts/authenticate.ts';
+import { fingerprint } from '../../tasks/record/fingerprint.ts';
+import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
+
+/**
+ * What a request is recognised by when it is repeated and its response contains what was made: automatically, or with
+ * an Idempotency-Key. A short-lived token that may not read tasks recognises its own requests only, because an equal
+ * request of its key may be that of another token's user.
+ *
+ * @param sent the request with its path, as it was sent.
+ */
+export function resultFingerprint(
+  { tokenId, scopes }: Pick<Caller, 'tokenId' | 'scopes'>,
+  sent: Readonly<Record<string, unknown>>,
+): Fingerprint {
+  return fingerprint(tokenId === undefined || scopes.has('tasks:read') ? sent : { ...sent, token: tokenId });
+}
 
 /** Whether a request is such a repetition. */
 export function isAutomaticRetry(ctx: Pick<ParameterizedContext, 'get'>): boolean {

@@ -89,7 +89,7 @@ function share({ config }: HttpContext, ctx: Served, origins: ReadonlySet<string
   const { headerPrefix } = config.callbacks;
   ctx.set({
     'Access-Control-Allow-Origin': origin,
-    'Access-Control-Expose-Headers': `Content-Disposition, Content-Length, Content-Range, ETag, Idempotent-Replay, Location, Preference-Applied, Retry-After, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, ${headerPrefix}-Task-Id, openai-poll-after-ms, openai-processing-ms, x-should-retry`,
+    'Access-Control-Expose-Headers': `Content-Disposition, Content-Length, Content-Range, ETag, Idempotent-Replay, Location, Preference-Applied, Retry-After, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, ${headerPrefix}-Task-Id, ${headerPrefix}-Warning, openai-poll-after-ms, openai-processing-ms, x-should-retry`,
   });
   ctx.vary('Origin');
   return true;

@@ -4,6 +4,7 @@
  * account at most as many connections as it leaves free, so that no account's lists keep others, or creates and
  * settlements, from a connection.
  */
+import { timeOutMs } from '../../config/time-outs.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
@@ -13,7 +14,7 @@ const WAITING = { perTenant: 100, perProcess: 1_000 };
 /**
  * The longest wait of a read, in milliseconds: as long as a request waits for a connection (src/database/database.ts).
  */
-export const EXPENSIVE_WAIT_MS = 5_000;
+export const EXPENSIVE_WAIT_MS = timeOutMs(5_000);
 
 /** @param poolSize connections of this process to the database. */
 export function createExpensiveReads(poolSize: number, metrics?: ShareMetrics): TenantShares {

@@ -114,7 +114,7 @@ function cameByHttp(ctx: Context, config: HttpConfig): boolean {
 /** Decided by our own TLS or by the trusted proxies alone. */
 function cameByHttps(ctx: Context, config: HttpConfig): boolean {
   if (config.tls !== undefined) return true;
-  if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim() !== 'https') return false;
+  if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim().toLowerCase() !== 'https') return false;
   return isByProxy(ctx, config);
 }
 

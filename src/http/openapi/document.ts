@@ -3,6 +3,7 @@
  * that a route or a schema already states.
  */
 import type { ModelDefinition } from '../../catalogue/definition.ts';
+import { reasoningEffort } from '@darkroom/api/openai/optional-parts';
 import { AccountSchema } from '@darkroom/api/tasks/account';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
 import { FileSchema } from '@darkroom/api/tasks/file';
@@ -39,13 +40,15 @@ const NAMED_SCHEMAS = {
   Account: AccountSchema,
   CreatedKey: CreatedKeySchema,
   Estimate: EstimateSchema,
-  File: FileSchema,
   Key: KeySchema,
   LedgerEntry: LedgerEntrySchema,
   Model: ModelSchema,
   ModelDetail: ModelDetailSchema,
   Output: OutputSchema,
+  ReasoningEffort: reasoningEffort,
   StorageDecision: StorageDecisionSchema,
+  // Not `File`: the languages of clients have a type of that name.
+  StoredFile: FileSchema,
   Task: TaskSchema,
   WebhookKey: WebhookKeySchema,
 };

@@ -12,6 +12,7 @@ import { failure } from '@darkroom/api/tasks/envelope';
 import { RpcFailureSchema, rpcFailure } from '@darkroom/api/mcp/json-rpc';
 import { errorFormOf } from '../app/error-form.ts';
 import type { ErrorForm } from '../app/error-form.ts';
+import { valueOf } from './parts.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { Route } from '../app/route.ts';
 import { textProblemOf } from '../text/problem.ts';
@@ -163,7 +164,7 @@ function rpcForm(kinds: readonly ErrorKind[]): FailureForm {
         properties: {
           code: {},
           message: {},
-          data: { type: 'object', properties: { status: { const: status }, error_code: { enum: codes } } },
+          data: { type: 'object', properties: narrowedCodes('status', status, codes) },
         },
       },
     },
@@ -173,7 +174,12 @@ function rpcForm(kinds: readonly ErrorKind[]): FailureForm {
 }
 
 function envelopeNarrowed(status: number, codes: readonly string[]): OpenApiNode {
-  return { properties: { code: { const: status }, error_code: { enum: codes } } };
+  return { properties: narrowedCodes('code', status, codes) };
+}
+
+/** With types: generators of clients merge these with the ones in the common schema. */
+function narrowedCodes(member: string, status: number, codes: readonly string[]): OpenApiNode {
+  return { [member]: valueOf(status), error_code: { type: 'string', enum: codes } };
 }
 
 function failureResponse(

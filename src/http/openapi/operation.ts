@@ -4,6 +4,7 @@
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { errorResponses, requestIdHeader } from './errors.ts';
 import { linksOf } from './links.ts';
+import { valueOf } from './parts.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { CreateTaskBody } from './create.ts';
 import { isOfOpenAi } from '../app/error-form.ts';
@@ -153,7 +154,8 @@ function requestBodyOf(body: NonNullable<Route['body']>, parts: OpenApiParts, cr
 const FORM = 'multipart/form-data';
 
 function rawContent(mimeType: string): OpenApiNode {
-  if (mimeType !== FORM) return {};
+  // Without a schema, generators leave the operation out.
+  if (mimeType !== FORM) return { schema: { type: 'string', format: 'binary' } };
   const file = { type: 'string', contentMediaType: 'application/octet-stream' };
   return { schema: { type: 'object', required: ['file'], properties: { file }, additionalProperties: false } };
 }
@@ -217,7 +219,7 @@ function enveloped(data: OpenApiNode): OpenApiNode {
   return {
     type: 'object',
     required: ['code', 'message', 'data', 'error_code'],
-    properties: { code: { const: 200 }, message: { const: 'success' }, data, error_code: { const: '' } },
+    properties: { code: valueOf(200), message: valueOf('success'), data, error_code: valueOf('') },
     additionalProperties: false,
   };
 }

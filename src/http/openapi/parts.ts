@@ -9,6 +9,16 @@ export type OpenApiNode = Readonly<Record<string, unknown>>;
 /** Our own annotation: integers outside the range are clamped to it (http/app/query.ts). */
 const CLAMPED = 'x-clamped';
 
+/**
+ * The schema of one value. Not with `const`: generators of clients cannot merge it with the type that it narrows. Nor is
+ * a truth value enumerated: openapi-generator makes Java of it that does not compile.
+ */
+export function valueOf(value: unknown): OpenApiNode {
+  if (typeof value === 'boolean') return { type: 'boolean', not: { const: !value } };
+  const type = Number.isInteger(value) ? 'integer' : typeof value;
+  return value === null ? { type: 'null' } : { type, enum: [value] };
+}
+
 /** Collects the components that a document uses. */
 export class OpenApiParts {
   readonly #nameOf: ReadonlyMap<string, string>;
@@ -58,8 +68,15 @@ export class OpenApiParts {
   }
 
   #inner(schema: object): OpenApiNode {
-    const described = CLAMPED in schema ? withoutRange(schema) : schema;
-    return Object.fromEntries(Object.entries(described).map(([keyword, value]) => [keyword, this.#resolved(value)]));
+    const described = forGenerators(CLAMPED in schema ? withoutRange(schema) : schema);
+    return Object.fromEntries(
+      Object.entries(described).map(([keyword, value]) => {
+        // Generators ignore it, and it is as exact as it was written.
+        if (keyword === 'not') return [keyword, value];
+        const resolved = this.#resolved(value);
+        return [keyword, keyword === 'properties' ? withoutNullTypes(resolved as OpenApiNode) : resolved];
+      }),
+    );
   }
 
   #resolved(value: unknown): unknown {
@@ -84,6 +101,56 @@ function add(
 
 function sorted(parts: ReadonlyMap<string, OpenApiNode>): OpenApiNode {
   return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Properties that are always null, without that type: openapi-generator refers to a class of Java that it does not make. */
+function withoutNullTypes(properties: OpenApiNode): OpenApiNode {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => {
+      const { type, ...rest } = property as OpenApiNode;
+      return [name, type === 'null' ? { ...rest, const: null } : property];
+    }),
+  );
+}
+
+/** The keywords that are about values of one type; the others are about all. */
+const KEYWORDS_OF: Readonly<Record<string, readonly string[]>> = {
+  array: ['items', 'maxItems', 'minItems', 'uniqueItems'],
+  object: ['additionalProperties', 'maxProperties', 'minProperties', 'properties', 'propertyNames', 'required'],
+  string: ['contentMediaType', 'format', 'maxLength', 'minLength', 'pattern'],
+  integer: ['maximum', 'minimum', 'multipleOf'],
+  number: ['maximum', 'minimum', 'multipleOf'],
+};
+const OF_ONE_TYPE = new Set(Object.values(KEYWORDS_OF).flat());
+
+/** Several types beside null as one schema for each: generators give a schema one type. */
+function byTypes({ type, ...rest }: Record<string, unknown>): object {
+  const kept = (isKept: (keyword: string) => boolean): object =>
+    Object.fromEntries(Object.entries(rest).filter(([keyword]) => isKept(keyword)));
+  return {
+    ...kept((keyword) => !OF_ONE_TYPE.has(keyword)),
+    anyOf: (type as readonly string[]).map((each) => ({
+      type: each,
+      ...kept((keyword) => KEYWORDS_OF[each]?.includes(keyword) === true),
+    })),
+  };
+}
+
+/**
+ * The same schema as generators of clients read it: values with their types, one type beside null, and arrays of anything
+ * as such.
+ */
+function forGenerators(schema: object): object {
+  const { const: value, ...rest } = schema as Record<string, unknown>;
+  if ('const' in schema) return { ...rest, ...valueOf(value) };
+  const { type, enum: values, ...untyped } = rest;
+  if (type === 'boolean' && Array.isArray(values) && values.length === 1) return { ...untyped, ...valueOf(values[0]) };
+  if (type === undefined && Array.isArray(values)) {
+    const isText = values.every((each) => typeof each === 'string');
+    return isText ? { ...schema, type: 'string' } : { ...untyped, anyOf: values.map(valueOf) };
+  }
+  if (Array.isArray(type) && type.filter((each) => each !== 'null').length > 1) return byTypes(rest);
+  return [type].flat().includes('array') && !('items' in schema) ? { ...schema, items: {} } : schema;
 }
 
 /** A range that rejects nothing is described in words. */

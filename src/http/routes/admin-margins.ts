@@ -1,4 +1,4 @@
-/** What tasks cost the operator, and the margin that is left. */
+/** What tasks and text calls cost the operator, and the margin that is left. */
 import { MarginsQuerySchema, MarginsSchema } from '@darkroom/api/admin/margins';
 import { marginsCsv } from '@darkroom/api/facts/margins-csv';
 import { readMargins } from '../../billing/task-costs.ts';
@@ -15,9 +15,9 @@ export function adminMarginRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/margins',
       operationId: 'adminGetMargins',
       tag: 'Administration',
-      summary: 'Get costs and margins of tasks',
+      summary: 'Get costs and margins',
       description:
-        'Returns what was captured for tasks, what they cost the operator, and the margin. Text calls are not part of it. `GET /admin/costs` lists what providers may bill for work that no account paid; such tasks are part of this report too, so the two are not added up.',
+        'Returns what was captured for tasks and text calls, what they cost the operator, and the margin. What text calls cost is unknown, unless the model is embedded. `GET /admin/costs` lists what providers may bill for work that no account paid; such tasks are part of this report too, so the two are not added up.',
       access: 'operator',
       query: MarginsQuerySchema,
       response: { kind: 'data', schema: MarginsSchema },

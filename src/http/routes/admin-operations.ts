@@ -1,9 +1,10 @@
 /**
- * For diagnosis by operators: the upstreams, and any single task of any account.
+ * For diagnosis by operators: the upstreams, the tasks and text calls of all accounts, and any single task.
  */
-import { isTextModel } from '../../catalogue/text-definition.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
+import { readWorkAtUpstream } from '../../tasks/lifecycle/generations.ts';
 import { readTask } from '../../tasks/record/read.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import { readTimeline } from '../../tasks/record/timeline.ts';
 import { setDrained } from '../../upstreams/drain.ts';
 import { idleUpstream, reportUpstreams } from '../../upstreams/upstream-report.ts';
@@ -14,10 +15,14 @@ import {
   UpstreamSchema,
   UpstreamsSchema,
 } from '@darkroom/api/admin/admin-service';
+import { WorkListQuerySchema, WorkListSchema } from '@darkroom/api/admin/admin-work';
+import { rangeProblem } from '@darkroom/api/tasks/query-range';
 import { presentAdminTask, presentUpstream, presentUpstreams } from '../../presenters/admin-service.ts';
+import { StatusOfOtherKindError, listWork } from '../../presenters/admin-work.ts';
 import { logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
-import { notFound } from '../app/errors.ts';
+import { decodeCursor, encodeCursor } from '../app/cursor.ts';
+import { invalidRequest, notFound, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { workflowsUrl } from '../app/workflow-links.ts';
@@ -34,13 +39,13 @@ const ofUpstream = {
 export function adminOperationRoutes(http: HttpContext): readonly Route[] {
   const { config, database } = http;
   const workflows = workflowsUrl(config);
-  const caps = () => capsOf(http.catalogue.models.filter((model) => !isTextModel(model)));
+  const caps = () => capsOf(http.catalogue.models);
 
   const drainOrResume = async (
     { ctx, params: { upstream = '' } }: Pick<RouteRequest<unknown, unknown>, 'ctx' | 'params'>,
     isDrained: boolean,
   ) => {
-    await setDrained(database, upstream, isDrained);
+    await setDrained(database, upstream, isDrained, caps().has(upstream));
     logChange(http, ctx, isDrained ? 'drain upstream' : 'resume upstream', { upstream });
     const reports = await reportUpstreams(database);
     return presentUpstream(reports.find((report) => report.upstream === upstream) ?? idleUpstream(upstream), caps());
@@ -67,7 +72,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminGetUpstreams',
       summary: 'Get the state of upstreams',
       description:
-        'Returns the state of the upstreams that tasks use, which is shared by all workers. The state of upstreams for text is kept by each API process and is available in its metrics.',
+        'Returns the state of the upstreams of tasks and of text calls, which all processes share. The names of those for text begin with `text:`.',
       response: { kind: 'data', schema: UpstreamsSchema },
       async handle() {
         return presentUpstreams(await reportUpstreams(database), caps());
@@ -79,7 +84,7 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminDrainUpstream',
       summary: 'Drain an upstream',
       description:
-        'Within a second, no new tasks go to the upstream. Its jobs are polled until they end. Tasks go to other upstreams of their routes, or wait.',
+        'Within two seconds, no new tasks and text calls go to the upstream. Its jobs are polled until they end. Tasks go to other upstreams of their routes, or wait; text calls go to other upstreams of their models, or fail with 503.',
       handle: (request) => drainOrResume(request, true),
     }),
     defineRoute({
@@ -87,8 +92,30 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
       path: '/admin/upstreams/{upstream}/resume',
       operationId: 'adminResumeUpstream',
       summary: 'Resume an upstream',
-      description: 'Lets tasks go to the upstream again, and ends its pause.',
+      description: 'Lets tasks and text calls go to the upstream again, and ends its pause.',
       handle: (request) => drainOrResume(request, false),
+    }),
+    defineRoute({
+      ...shared,
+      path: '/admin/tasks',
+      operationId: 'adminListTasks',
+      summary: 'List tasks and text calls of all accounts',
+      description:
+        'Returns the newest first, without what their owners sent and received. Filters can be combined. `reason`, or `status=fail` of tasks and `status=failed` of text calls, finds failures wherever they are. A text call that was rejected before its cost was held is not listed.',
+      query: WorkListQuerySchema,
+      response: { kind: 'data', schema: WorkListSchema },
+      async handle({ query: { cursor, ...query } }) {
+        const problem = findUnstorableText(query);
+        if (problem !== undefined) throw violated(problem);
+        const { created_after: from, created_before: before } = query;
+        const disorder = rangeProblem(['created_after', from], ['created_before', before]);
+        if (disorder !== undefined) throw invalidRequest(`invalid request: ${disorder}`);
+        const after = cursor === undefined ? undefined : decodeCursor(cursor);
+        const { next, ...list } = await listWork(database, query, after).catch((error: unknown) => {
+          throw error instanceof StatusOfOtherKindError ? invalidRequest(`invalid request: ${error.message}`) : error;
+        });
+        return { ...list, ...(next === undefined ? {} : { nextCursor: encodeCursor(next) }) };
+      },
     }),
     defineRoute({
       ...shared,
@@ -103,7 +130,8 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
         if (!isTaskId(taskId)) throw notFound();
         const task = await readTask(database, taskId);
         const { events } = await readTimeline(database, taskId, task.accountId, 0);
-        return presentAdminTask(task, events, workflows === undefined ? undefined : `${workflows}/${taskId}`);
+        const work = await readWorkAtUpstream(database, taskId);
+        return presentAdminTask(task, events, work, workflows === undefined ? undefined : `${workflows}/${taskId}`);
       },
     }),
   ];

@@ -20,7 +20,8 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
 
   const present = (offered: OfferedProvider, verifications: readonly LiveVerification[]) => {
     const available = new Set(http.catalogue.available().map(({ name }) => name));
-    return presentProvider(offered, upstreamSettings, (model) => available.has(model), verifications);
+    const credentials = http.credentialProbes.of(offered);
+    return presentProvider(offered, upstreamSettings, (model) => available.has(model), verifications, credentials);
   };
   /** @throws {ProviderNotFoundError} */
   const find = (name: string | undefined): OfferedProvider => {
@@ -51,7 +52,7 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
       operationId: 'adminSetProvider',
       summary: 'Set the credential or the URL of a provider',
       description:
-        'Stores the settings; the credential is encrypted and never shown. Every process uses them within seconds. Settings of the environment take precedence over those that are stored.',
+        'Stores the settings; the credential is encrypted and never shown, and if the provider has a free request that shows whether it accepts one, that is sent. Every process uses them within seconds. Settings of the environment take precedence over those that are stored.',
       params: PARAMS,
       body: { kind: 'json', schema: SetProviderSchema },
       response: { kind: 'data', schema: AdminProviderSchema },
@@ -62,6 +63,7 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
         await changeProviderSettings(database, cipher, provider, change);
         logChange(http, ctx, 'set provider', { provider: provider.name, changed: Object.keys(body).join(', ') });
         await upstreamSettings.refresh();
+        if (typeof body.credential === 'string') await http.credentialProbes.probe(find(provider.name));
         return present(find(provider.name), await readVerifications(database));
       },
     }),

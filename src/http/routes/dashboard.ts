@@ -21,7 +21,7 @@ const PAGE = 'index.html';
 /** The first path segments that show the page; what follows is for the router in the browser. */
 const PAGES: Readonly<Record<'public' | 'admin', readonly string[]>> = {
   public: ['sign-in', 'models', 'playground', 'tasks', 'storage', 'keys', 'webhooks', 'usage'],
-  admin: ['accounts', 'service'],
+  admin: ['accounts', 'service', 'work'],
 };
 
 /** Paths whose responses are for programs, even where a browser requests them. */
@@ -109,12 +109,12 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
     }),
     defineRoute({
       method: 'GET',
-      path: '/assets/{file...}',
+      path: '/assets/{fileName...}',
       operationId: 'getDashboardFile',
       tag: 'Dashboard',
       summary: 'Get a file of the dashboard',
       access: 'none',
-      params: { file: 'The file name, as referenced by the page.' },
+      params: { fileName: 'The file name, as referenced by the page.' },
       response: {
         kind: 'other',
         mimeTypes: ['text/javascript', 'text/css', 'image/svg+xml', 'image/webp', 'video/mp4', 'audio/mpeg'],
@@ -123,7 +123,7 @@ export function createDashboard(http: HttpContext, listener: 'public' | 'admin')
       otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
-        const name = params['file'] ?? '';
+        const name = params['fileName'] ?? '';
         const file = (await dashboardFiles())?.get(`assets/${name}`);
         if (file === undefined) throw notFound();
         answerFile(ctx, file, HASHED.test(name) ? CACHE_FOREVER : CACHE_AN_HOUR);

@@ -2,7 +2,6 @@
  * `/v1/files`: uploading a file, listing, reading back for a fresh URL or its bytes, deleting (contract §7.5). A file
  * has one of two forms, fixed when it is created: OpenAI's if the client sent a `purpose`, otherwise ours.
  */
-import { Type } from 'typebox';
 import { MAX_LISTED_FILES } from '@darkroom/api/openai/files';
 import {
   DeletedOpenAiFileSchema,
@@ -24,7 +23,6 @@ import { WithoutEnvelope, defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { storeFile } from '../bodies/store-file.ts';
 
-const NO_QUERY = Type.Object({}, { additionalProperties: false });
 const FILE_PARAM = { fileId: 'The file id, as returned by `POST /v1/files`.' };
 const IN_OPENAI_FORM = 'For files with a `purpose`: the form of OpenAI’s API, without the envelope.';
 /** Of the responses to holders of a signed URL, which need no key. */
@@ -121,7 +119,6 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
       description: 'Supports conditional and range requests (RFC 9110).',
       access: 'storage:read',
       params: FILE_PARAM,
-      query: NO_QUERY,
       headers: { Range: 'A single range of bytes.' },
       response: { kind: 'other', mimeTypes: CONTENT_TYPES, description: 'The bytes.' },
       otherResponses: {

@@ -74,13 +74,13 @@ export function createGuide(readFiles: () => Promise<StaticFiles | undefined> = 
     }),
     defineRoute({
       method: 'GET',
-      path: `${ROOT}/{file...}`,
+      path: `${ROOT}/{fileName...}`,
       operationId: 'getGuideFile',
       tag: 'Service',
       summary: 'Get a page or a file of the guide',
       description: 'If the file does not exist, browsers receive the 404 as a page.',
       access: 'none',
-      params: { file: 'The file name, as referenced by the pages.' },
+      params: { fileName: 'The file name, as referenced by the pages.' },
       response: {
         kind: 'other',
         mimeTypes: ['text/html', 'text/javascript', 'text/css', 'application/json', 'image/webp'],
@@ -89,7 +89,7 @@ export function createGuide(readFiles: () => Promise<StaticFiles | undefined> = 
       otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
-        await answer(ctx, params['file'] ?? '');
+        await answer(ctx, params['fileName'] ?? '');
         return undefined;
       },
     }),

@@ -1,10 +1,12 @@
 /**
- * `/healthz`: this process runs. `/readyz`: it can serve, that is, the database and the store are available and its
- * clock is right. Temporal is not checked: tasks are accepted, read and cancelled without it (architecture,
- * "PostgreSQL is the record that callers see").
+ * `/healthz`: this process runs. `/readyz`: it can accept requests and answer them, that is, the database is available
+ * and its clock is right. Balancers send requests only to processes that are ready, so nothing else may decide it:
+ * without Temporal and without the store tasks are accepted, read and cancelled, and the requests that need the store
+ * answer 503 by themselves. What is known of the store is reported all the same (docs/operations/outages.md has all
+ * dependencies and roles).
  */
 import { Type } from 'typebox';
-import { respondsInTime } from '../../telemetry/dependency-checks.ts';
+import { lastKnown, respondsInTime } from '../../telemetry/dependency-checks.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -15,16 +17,20 @@ const ReadinessSchema = Type.Object(
   {
     status: Type.String({ enum: ['ready', 'not ready'] }),
     database: Type.Boolean(),
-    store: Type.Boolean(),
+    /** Null: not known yet. */
+    store: Type.Union([Type.Boolean(), Type.Null()]),
     clock: Type.Boolean(),
     draining: Type.Boolean(),
   },
   { additionalProperties: false },
 );
 
+/** How long a check of the object store is reused, in milliseconds: each writes, reads and deletes an object. */
+const STORE_FRESH_MS = 5_000;
+
 export function healthRoutes(http: HttpContext): readonly Route[] {
   const isDatabaseUp = respondsInTime(0, () => http.database.check());
-  const isStoreUp = respondsInTime(0, () => http.store.check());
+  const isStoreUp = lastKnown(STORE_FRESH_MS, () => http.store.check());
   return [
     defineRoute({
       method: 'GET',
@@ -44,14 +50,15 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
       tag: 'Service',
       summary: 'Check readiness',
       description:
-        'Returns 200 if this process can serve requests: the database and the store are available and its clock is correct. Otherwise returns 503 with the same body.',
+        'Returns 200 if this process can accept and answer requests: the database is available, its clock is correct and it is not draining. Otherwise returns 503 with the same body. `store` reports whether the object store responded when it was last checked, null if it was not checked yet; requests that need it return 503 by themselves.',
       access: 'none',
       response: { kind: 'json', schema: ReadinessSchema },
       otherResponses: { 503: { description: 'Not ready.', schema: ReadinessSchema } },
       async handle({ ctx }) {
-        const [database, store] = await Promise.all([isDatabaseUp(), isStoreUp()]);
+        const store = isStoreUp() ?? null;
+        const database = await isDatabaseUp();
         const clock = http.clock.isRight();
-        const isReady = http.isReady() && database && store && clock;
+        const isReady = http.isReady() && database && clock;
         ctx.set('Cache-Control', 'no-store');
         const readiness = {
           status: isReady ? 'ready' : 'not ready',

@@ -16,6 +16,7 @@ import {
   MEDIA_FORM_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
+  metadataOf,
   withMediaHeaders,
 } from '../media-calls/call.ts';
 import type { MediaCall } from '../media-calls/call.ts';
@@ -136,8 +137,4 @@ async function edit(
     };
     return respondWithImages(http, { request, call, fields, completedEvent: 'image_edit.completed', setHeaders });
   });
-}
-
-function metadataOf({ user }: { readonly user?: string | null }) {
-  return user ? { metadata: { user } } : {};
 }

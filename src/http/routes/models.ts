@@ -7,7 +7,7 @@ import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
 import { presentModel, presentModelDetail } from '../../presenters/model.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
-import { notFound } from '../app/errors.ts';
+import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 
@@ -39,12 +39,21 @@ export function modelRoutes(http: HttpContext): readonly Route[] {
       responseHeaders: DEPRECATION_HEADERS,
       errors: ['NOT_FOUND'],
       async handle({ ctx, caller, params }) {
-        const definition = http.catalogue.available().find(({ name }) => name === params['modelName']);
-        if (definition === undefined) throw notFound({ param: 'model', code: 'model_not_found' });
+        const { modelName = '' } = params;
+        const definition = http.catalogue.available().find(({ name }) => name === modelName);
+        if (definition === undefined) throw unknownModel(modelName);
         requireModel(caller, definition.name);
         setDeprecationHeaders(ctx, definition);
         return presentModelDetail(definition);
       },
     }),
   ];
+}
+
+function unknownModel(name: string): RequestError {
+  const shown = JSON.stringify(name.slice(0, 64));
+  return new RequestError('not_found', `no model is called ${shown}; GET /v1/models lists the models`, {
+    param: 'model',
+    code: 'model_not_found',
+  });
 }

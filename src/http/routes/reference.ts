@@ -73,12 +73,12 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
     }),
     defineRoute({
       method: 'GET',
-      path: '/docs/{file}',
+      path: '/docs/{fileName}',
       operationId: 'getReferenceFile',
       tag: 'Service',
       summary: 'Get a file of the reference page',
       access: 'none',
-      params: { file: 'The file name, as referenced by the page.' },
+      params: { fileName: 'The file name, as referenced by the page.' },
       response: {
         kind: 'other',
         mimeTypes: ['text/javascript', 'text/css', 'image/png'],
@@ -87,7 +87,7 @@ export function referenceRoutes(http: HttpContext, others: readonly Route[]): re
       otherResponses: { 304: { description: 'Not modified: your copy (`If-None-Match`) is current.' } },
       errors: ['NOT_FOUND'],
       async handle({ ctx, params }) {
-        const file = await pageFile(params['file'] ?? '');
+        const file = await pageFile(params['fileName'] ?? '');
         if (file === undefined) throw notFound();
         answerFile(ctx, file, CACHE_AN_HOUR);
         return undefined;

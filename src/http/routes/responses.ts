@@ -2,14 +2,15 @@
  * `POST /v1/responses` and the stored responses (spec §4.4, contract §9). A response is stored after its last byte
  * was sent; a request for it at that moment waits for it.
  */
-import type { Context, Next } from 'koa';
 import pRetry from 'p-retry';
 import { Type } from 'typebox';
 import { newTextCallId } from '../../domain/ids.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { compactionOf, summaryRequest } from '../../text/responses/compaction.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
+import type { ResponsesBody } from '../../text/responses/decode-request.ts';
 import { INCLUDABLE } from '../../text/responses/included.ts';
-import { InputItemsSchema, ResponseSchema } from '@darkroom/api/openai/response';
+import { CompactionSchema, InputItemsSchema, InputTokensSchema, ResponseSchema } from '@darkroom/api/openai/response';
 import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import {
   RESPONSE_RETENTION_DAYS,
@@ -21,6 +22,7 @@ import {
   streamResponse,
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
+import type { DecodedBackgroundCall } from '../../text/background/context.ts';
 import { eraseRecord, findRecordedStream } from '../../text/background/event-log.ts';
 import type { RecordedStream } from '../../text/background/event-log.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
@@ -28,10 +30,10 @@ import type { HttpContext } from '../app/context.ts';
 import { taskIdHeader } from '../media-calls/call.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import { notFound } from '../app/errors.ts';
+import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
-import type { Route } from '../app/route.ts';
+import type { Route, RouteRequest } from '../app/route.ts';
 import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
 import { closedSignal } from '../text/closed-signal.ts';
 import { cancelResponse, createInBackground, sendBackgroundStream } from '../text/background-response.ts';
@@ -87,14 +89,15 @@ const InputItemsQuery = Type.Object(
 const ID_PARAM = { responseId: 'The id of a stored response.' };
 const STORED = `A response is stored for ${RESPONSE_RETENTION_DAYS} days, unless \`store\` is false.`;
 
-/** Part of OpenAI's API and not served here; the patterns below would take the names for ids of responses. */
-const UNSERVED = /^\/v1\/responses\/(?:compact|input_tokens)(?:\/|$)/;
-
-/** Middleware before the router. @throws {RequestError} 404, whatever the method. */
-export function rejectUnservedResponsePaths(ctx: Context, next: Next): Promise<unknown> {
-  if (UNSERVED.test(ctx.path)) throw notFound();
-  return next();
-}
+const RESPONSES_BODY = {
+  kind: 'json',
+  schema: ResponsesRequestSchema,
+  maxBytes: CREATE_BODY_BYTES,
+  isCheckedLater: true,
+} as const;
+const QUESTION = {
+  question: { summary: 'One question', value: { model: 'darkroom/conformance-text', input: 'What is 17 * 3?' } },
+};
 
 export function responseRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -113,18 +116,7 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         'X-Stainless-Retry-Count':
           "Sent by OpenAI's clients: above 0, the request is an automatic retry, which, with `background` and without a key, gets the response of the attempt before.",
       },
-      body: {
-        kind: 'json',
-        schema: ResponsesRequestSchema,
-        maxBytes: CREATE_BODY_BYTES,
-        isCheckedLater: true,
-        examples: {
-          question: {
-            summary: 'One question',
-            value: { model: 'darkroom/conformance-text', input: 'What is 17 * 3?' },
-          },
-        },
-      },
+      body: { ...RESPONSES_BODY, examples: QUESTION },
       response: { kind: 'json', schema: ResponseSchema },
       otherResponses: { 200: { description: 'With `stream`: server-sent events.', mimeTypes: ['text/event-stream'] } },
       responseHeaders: {
@@ -158,6 +150,49 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           ...(toSave === undefined ? {} : { onAnswered: (response) => store(http, toSave(response)) }),
         });
         return images.track(answering);
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/responses/input_tokens',
+      operationId: 'countInputTokens',
+      tag: 'Text',
+      summary: 'Count the input tokens of a response',
+      description:
+        'The input of the same request to `POST /v1/responses`, as it is counted before a call. Costs nothing.',
+      access: 'text:write',
+      budget: 'text',
+      body: { ...RESPONSES_BODY, examples: QUESTION },
+      response: { kind: 'json', schema: InputTokensSchema },
+      responseHeaders: TEXT_RESPONSE_HEADERS,
+      errors: ['MODEL_UNAVAILABLE'],
+      async handle(request) {
+        const { accountId } = request.caller;
+        const { call } = await decodeForeground(http, request, checkResponsesBody(request.body));
+        const [tokens = 0] = await http.textAnswers.countInput(accountId, [call.request]);
+        return { object: 'response.input_tokens', input_tokens: tokens };
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/responses/compact',
+      operationId: 'compactResponse',
+      tag: 'Text',
+      summary: 'Compact a conversation',
+      description:
+        'The model summarises the conversation. Returns the messages of the user and an item with the summary, as the input of the next request. It is a text call like any other, and is not stored.',
+      access: 'text:write',
+      budget: 'text',
+      body: { ...RESPONSES_BODY, examples: QUESTION },
+      response: { kind: 'json', schema: CompactionSchema },
+      responseHeaders: TEXT_RESPONSE_HEADERS,
+      errors: ['MODEL_UNAVAILABLE', 'INSUFFICIENT_BALANCE'],
+      async handle(request) {
+        const body = summaryRequest(checkResponsesBody(request.body));
+        const { call } = await decodeForeground(http, request, body);
+        const compaction = compactionOf(call.body['input'], await answerTextCall(http, request, call));
+        if (compaction !== undefined) return compaction;
+        throw new RequestError('unavailable', 'the model did not write a whole summary', { code: 'upstream_invalid' });
       },
     }),
     defineRoute({
@@ -247,6 +282,20 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
         listInputItems(http.database, caller.accountId, params['responseId'] ?? '', { ...query, now: http.now() }),
     }),
   ];
+}
+
+/** A request whose response is not a response object, and is not stored. */
+async function decodeForeground(
+  http: HttpContext,
+  { ctx, caller, large }: RouteRequest<unknown, unknown>,
+  body: ResponsesBody,
+): Promise<DecodedBackgroundCall> {
+  const model = http.catalogue.resolveText(body.model);
+  setDeprecationHeaders(ctx, model);
+  await large?.nextTurn();
+  const id = newTextCallId('responses');
+  const until = (): AbortSignal => closedSignal(ctx.res);
+  return decodeResponseCall(http, model, body, { id, caller, nextTurn: large?.nextTurn, until });
 }
 
 /** A stream that is over ends with its last event; one that goes on may have later ones. */

@@ -1,10 +1,12 @@
 /** `POST /v1/audio/speech` (contract §10): a task whose file is the response, from its first bytes on. */
-import { Type } from 'typebox';
 import { contentTypeOf } from '@darkroom/media/media-types';
-import { SpeechRequestSchema } from '@darkroom/api/openai/speech';
+import { SpeechModelsSchema, SpeechRequestSchema, VoicesQuerySchema, VoicesSchema } from '@darkroom/api/openai/speech';
 import type { SpeechRequest } from '@darkroom/api/openai/speech';
 import { TaskSchema } from '@darkroom/api/tasks/task';
-import { inputOf } from '../../catalogue/openai-input.ts';
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import { ignoredFields, inputOf, valuesOf } from '../../catalogue/openai-input.ts';
+import { isTextModel } from '../../catalogue/text-definition.ts';
+import { findWavSamples } from '../../domain/wav.ts';
 import { formatEvent } from '../../domain/server-sent-event.ts';
 import { disposition } from '../../objects/urls/media-response.ts';
 import { outputFileName } from '../../presenters/task.ts';
@@ -16,14 +18,14 @@ import {
   MEDIA_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
+  metadataOf,
   runMediaCall,
   withMediaHeaders,
 } from '../media-calls/call.ts';
 import { openLiveFile } from '../media-calls/live-file.ts';
 import type { FileForm, LiveFile } from '../media-calls/live-file.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
-
-const NO_QUERY = Type.Object({}, { additionalProperties: false });
+import { RawSamples, contentTypeOfSamples, readSamples } from '../media-calls/raw-samples.ts';
 
 export function speechRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -37,7 +39,6 @@ export function speechRoutes(http: HttpContext): readonly Route[] {
         "Compatible with OpenAI's speech. Creates a task and returns its file. Where the provider sends the file while it generates it, the response begins with the first bytes; otherwise it waits for the result. If the client disconnects, the task continues. A field that the model does not have is rejected, and the error names it.",
       access: 'tasks:write',
       budget: 'deferred',
-      query: NO_QUERY,
       headers: MEDIA_REQUEST_HEADERS,
       body: {
         kind: 'json',
@@ -55,11 +56,52 @@ export function speechRoutes(http: HttpContext): readonly Route[] {
         description: 'The bytes of the file; with `stream_format` `sse`, events with its bytes in base64.',
       },
       otherResponses: { 202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema } },
-      responseHeaders: mediaResponseHeaders(http),
+      responseHeaders: {
+        ...mediaResponseHeaders(http),
+        [warningHeader(http)]: 'The fields that were ignored, and why.',
+      },
       errors: MEDIA_ERRORS,
       handle: (request) => withMediaHeaders(http, request, (setHeaders) => speak(http, request, setHeaders)),
     }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/audio/models',
+      operationId: 'listSpeechModels',
+      tag: 'Images and audio',
+      summary: 'List speech models',
+      description: "Not part of OpenAI's API: Open WebUI requests it, without a key. `/openapi.json` has them too.",
+      access: 'none',
+      response: { kind: 'json', schema: SpeechModelsSchema },
+      handle: () => Promise.resolve({ models: speechModels(http).map(({ name }) => ({ id: name, name })) }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/audio/voices',
+      operationId: 'listVoices',
+      tag: 'Images and audio',
+      summary: 'List voices',
+      description: "Not part of OpenAI's API: Open WebUI requests it, without a key. `/openapi.json` has them too.",
+      access: 'none',
+      query: VoicesQuerySchema,
+      response: { kind: 'json', schema: VoicesSchema },
+      handle({ query: { model } }) {
+        const models = speechModels(http).filter(({ name }) => model === undefined || name === model);
+        const voices = new Set(models.flatMap((definition) => valuesOf(definition, 'audio/speech', 'voice')));
+        return Promise.resolve({ voices: [...voices].map((name) => ({ id: name, name })) });
+      },
+    }),
   ];
+}
+
+function speechModels({ catalogue }: HttpContext): readonly ModelDefinition[] {
+  return catalogue
+    .available()
+    .filter((model) => !isTextModel(model))
+    .filter(({ dialects }) => dialects?.openai?.['audio/speech'] !== undefined);
+}
+
+function warningHeader({ config }: HttpContext): string {
+  return `${config.callbacks.headerPrefix}-Warning`;
 }
 
 async function speak(
@@ -69,9 +111,18 @@ async function speak(
 ): Promise<undefined> {
   const { ctx, body } = request;
   const model = http.catalogue.resolve(body.model, undefined);
-  const input = inputOf(model.definition, 'audio/speech', body);
-  const task = { model: body.model, input };
-  const form = body.stream_format === 'sse' ? AS_EVENTS : AS_FILE;
+  const { voice } = body;
+  const fields = { ...body, voice: typeof voice === 'string' ? voice : (voice.id ?? voice.name) };
+  const input = inputOf(model.definition, 'audio/speech', fields);
+  const ignored = ignoredFields(model.definition, 'audio/speech', fields);
+  if (ignored.length > 0) {
+    const { name } = model.definition;
+    ctx.set(warningHeader(http), `${ignored.join(', ')}: ignored, the model ${name} does not have it`);
+  }
+  const task = { model: body.model, input, ...metadataOf(body) };
+  const isRaw = body.response_format === 'pcm';
+  const isEvents = body.stream_format === 'sse';
+  const form = { ...(isEvents ? AS_EVENTS : isRaw ? AS_SAMPLES : AS_FILE), ...(isRaw && { content: SAMPLES }) };
   let live: LiveFile | undefined;
   const ended = await runMediaCall(http, request, {
     endpoint: 'audio/speech',
@@ -84,21 +135,48 @@ async function speak(
   const [output] = requireOutputs(http, ended);
   if (output === undefined) throw new RequestError('unavailable', 'the task has no file', { code: 'no_output' });
   const file = await servable(http, output);
-  if (live !== undefined && (live.isSending() || form === AS_EVENTS)) {
+  const samples = isRaw && live?.isSending() !== true ? await readSamples(http, file) : undefined;
+  if (live !== undefined && (live.isSending() || isEvents)) {
     await live.finish(file);
     return;
   }
   const { objectKey, sizeBytes, mimeType } = file;
+  const fileName = outputFileName(ended.id, output);
+  if (samples !== undefined) {
+    const { start, byteLength } = samples;
+    ctx.set('Content-Type', contentTypeOfSamples(samples));
+    ctx.set('Content-Disposition', disposition({ mimeType, fileName: fileName.replace(/\.wav$/, '.pcm') }));
+    sendStream(http, ctx, await http.store.read(objectKey, { start, end: start + byteLength - 1 }), byteLength);
+    return;
+  }
   ctx.type = contentTypeOf(mimeType);
-  ctx.set('Content-Disposition', disposition({ mimeType, fileName: outputFileName(ended.id, output) }));
+  ctx.set('Content-Disposition', disposition({ mimeType, fileName }));
   sendStream(http, ctx, await http.store.read(objectKey), sizeBytes);
 }
+
+/** Raw samples, of a file that is WAV. */
+const SAMPLES: NonNullable<FileForm['content']> = {
+  isIn: (beginning) => findWavSamples(beginning) !== undefined,
+  open() {
+    const samples = new RawSamples();
+    return (bytes) => samples.take(bytes);
+  },
+};
 
 /** The bytes of the file. */
 const AS_FILE: FileForm = {
   head: (mimeType) => ({ 'Content-Type': contentTypeOf(mimeType) }),
   piece: (bytes) => bytes,
   end: () => '',
+};
+
+/** The same of raw samples. */
+const AS_SAMPLES: FileForm = {
+  ...AS_FILE,
+  head(_, beginning) {
+    const samples = findWavSamples(beginning);
+    return { 'Content-Type': samples === undefined ? 'audio/pcm' : contentTypeOfSamples(samples) };
+  },
 };
 
 /** The events of OpenAI's `stream_format: sse`. */

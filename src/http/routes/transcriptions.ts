@@ -17,8 +17,9 @@ import { contentTypeOf } from '@darkroom/media/media-types';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { UnsupportedFieldError, inputOf, transcriptFormatOf } from '../../catalogue/openai-input.ts';
+import type { FileFacts } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
-import { compileParse } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { mimeTypeOfFormat } from '../../transcripts/formats.ts';
@@ -36,6 +37,7 @@ import {
   MEDIA_FORM_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
+  metadataOf,
   runMediaCall,
   withMediaHeaders,
 } from '../media-calls/call.ts';
@@ -60,12 +62,12 @@ interface Kind {
 const TRANSCRIPTION: Kind = {
   endpoint: 'audio/transcriptions',
   task: 'transcribe',
-  parse: compileParse(TranscriptionRequestSchema, 'invalid request'),
+  parse: compileOpenAiParse(TranscriptionRequestSchema),
 };
 const TRANSLATION: Kind = {
   endpoint: 'audio/translations',
   task: 'translate',
-  parse: compileParse(TranslationRequestSchema, 'invalid request'),
+  parse: compileOpenAiParse(TranslationRequestSchema),
 };
 
 export function transcriptionRoutes(http: HttpContext): readonly Route[] {
@@ -143,13 +145,17 @@ async function transcribe(
     if (stream) requireStreamed(format);
     const model = http.catalogue.resolve(fields.model, undefined);
     const { url } = presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
-    const seconds = heldSeconds(model.definition, upload.durationSeconds);
+    const seconds = heldSeconds(model.definition, upload);
     // The events of a stream are made of the JSON, which has the segments.
     const given = { ...fields, file: url, response_format: stream ? 'json' : format };
     const call: MediaCall = {
       endpoint,
       model,
-      task: { model: fields.model, input: { ...inputOf(model.definition, endpoint, given), ...seconds } },
+      task: {
+        model: fields.model,
+        input: { ...inputOf(model.definition, endpoint, given), ...seconds },
+        ...metadataOf(fields),
+      },
       sent: { ...fields, file: upload.sha256 },
       fieldOf: Object.fromEntries(Object.keys(seconds).map((own) => [own, 'file'])),
       isBudgeted: true,
@@ -167,11 +173,20 @@ function requireStreamed(format: string): void {
   throw invalidRequest(message, { param: 'response_format', keyword: 'enum', code: 'unsupported_value' });
 }
 
-/** The length of the recording, if the model holds for as many seconds as its input says: exactly that is held. */
-function heldSeconds({ pricing }: ModelDefinition, durationSeconds: number | undefined): Record<string, number> {
-  const field = pricing.unit === 'input_second' ? pricing.hold?.field : undefined;
-  if (field === undefined || durationSeconds === undefined) return {};
-  return { [field]: Math.max(1, Math.ceil(durationSeconds)) };
+/**
+ * The length of the recording, if the model holds for as many seconds as its input says: exactly that is held.
+ *
+ * @throws {RequestError} the price is by time, and the recording has no length that can be measured.
+ */
+function heldSeconds({ pricing }: ModelDefinition, { mimeType, durationSeconds }: FileFacts): Record<string, number> {
+  // Another type is rejected by the model's schema, which names what it takes.
+  if (pricing.unit !== 'input_second' || !/^(audio|video)\//.test(mimeType)) return {};
+  if (durationSeconds === null) {
+    const message = 'invalid request: file: its length cannot be measured; the recording may be damaged';
+    throw invalidRequest(message, { param: 'file', code: 'invalid_value' });
+  }
+  const field = pricing.hold?.field;
+  return field === undefined ? {} : { [field]: Math.max(1, Math.ceil(durationSeconds)) };
 }
 
 /** @returns the JSON; undefined: the file is sent as it is. */

@@ -31,6 +31,7 @@ import {
   MEDIA_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
+  metadataOf,
   startMediaCall,
   withMediaHeaders,
 } from '../media-calls/call.ts';
@@ -154,6 +155,7 @@ async function create(http: HttpContext, request: Request): Promise<Video> {
       task: {
         model: fields.model,
         input: inputOf(model.definition, 'videos', { ...fields, input_reference: image?.url }),
+        ...metadataOf(fields),
       },
       sent: { ...fields, input_reference: image?.print ?? null },
       isBudgeted: true,
@@ -177,7 +179,11 @@ async function remix(http: HttpContext, request: Request<VideoRemix>): Promise<V
   const started = await startMediaCall(http, request, {
     endpoint: 'videos/remix',
     model,
-    task: { model: name, input: { ...earlier, ...fields }, metadata: { [REMIXED_FROM]: source.id } },
+    task: {
+      model: name,
+      input: { ...earlier, ...fields },
+      metadata: { ...metadataOf(body).metadata, [REMIXED_FROM]: source.id },
+    },
     sent: { ...body, video: source.id },
     isBudgeted: true,
   });

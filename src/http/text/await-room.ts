@@ -7,7 +7,7 @@ import { reasonOf } from './await-task.ts';
 const WAITS_FOR_ROOM_MINUTES = 60;
 
 /**
- * Repeats work that creates a task while a rate limit, or the limit of queued tasks, has no room for it.
+ * Repeats work that creates a task while something that passes is in its way: a rate limit, a full queue, a daily cap.
  *
  * @throws {TextFailure} the signal was aborted. @throws what the work throws, after an hour also that.
  */
@@ -17,7 +17,7 @@ export async function whenThereIsRoom<Result>(work: () => Promise<Result>, signa
     try {
       return await work();
     } catch (error) {
-      const isLater = error instanceof DarkroomError && error.kind === 'rate_limited';
+      const isLater = error instanceof DarkroomError && error.waitsFor !== undefined;
       if (!isLater || performance.now() >= endsAt) throw error;
       await sleep(waitMsOf(error), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) throw reasonOf(signal);

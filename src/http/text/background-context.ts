@@ -2,6 +2,8 @@
 import type { Caller } from '../../accounts/authenticate.ts';
 import { readLineBody } from '../../batches/read-line.ts';
 import { isRecord } from '../../domain/json-members.ts';
+import { createJsonScanner } from '../../domain/json-scanner.ts';
+import { readRequest } from '../../text/background/call-record.ts';
 import type { BackgroundCall } from '../../text/background/call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from '../../text/background/context.ts';
 import { createAttemptWatch } from '../../text/background/watch.ts';
@@ -10,21 +12,22 @@ import type { TextLedger } from '../../text/money/text-ledger.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, problemOf } from '../app/errors.ts';
+import { parseJson } from '../bodies/json-body.ts';
+import { createLineBodies } from '../bodies/line-bodies.ts';
 import { decodeChatCall } from './chat-call.ts';
 import { textProblemOf } from './problem.ts';
 import { decodeResponseCall } from './response-call.ts';
-
-/** A request of more bytes is decoded in turns, like one that is received (http/bodies/json-body.ts). */
-const LARGE_BYTES = 100_000;
-
-type Body = Readonly<Record<string, unknown>>;
 
 export function createBackgroundContext(http: HttpContext, ledger: TextLedger): BackgroundContext {
   return {
     ...http,
     ledger,
     watch: createAttemptWatch(http),
-    readBody: (call) => readBody(http, call),
+    attempts: new Set(),
+    readRequest: async (call) => {
+      const { body } = await parseRequest(http, call);
+      return isRecord(body) ? body : null;
+    },
     decode: async (call, request) => withPriceOf(call, await decode(http, call, request)),
     problemOf: (error) => textProblemOf(problemOf(error)),
   };
@@ -36,35 +39,55 @@ function withPriceOf({ batchId }: BackgroundCall, decoded: DecodedBackgroundCall
   return { ...decoded, call: { ...decoded.call, priceFactor: decoded.call.model.pricing.batchFactor } };
 }
 
-async function readBody(
+/** Reserves the memory for the request of a call, and reads it. */
+function readBody(
   http: HttpContext,
-  { request, requestBytes, batchId, line, lineBegin }: BackgroundCall,
-): Promise<{ readonly body: Body; readonly bytes: number }> {
-  if (request !== null) return { body: request, bytes: requestBytes };
-  if (batchId === null || line === null || lineBegin === null) throw new Error('a call that is open has no request');
-  const { body, bytes } = await readLineBody(http, batchId, { line, byte: lineBegin });
-  if (!isRecord(body)) throw invalidRequest('invalid request: the body is not a JSON object');
-  return { body, bytes };
+  call: BackgroundCall,
+  { until, hold }: { readonly until: AbortSignal; readonly hold: (bytes: number) => void },
+): Promise<RequestBody> {
+  const { requestBytes, batchId, line, lineBegin } = call;
+  if (batchId !== null && line !== null && lineBegin !== null) {
+    const reading = { ...http, nextTurn: () => http.turns.next(), lineBodies: createLineBodies(http) };
+    return readLineBody(reading, batchId, { line, byte: lineBegin }, { signal: until, hold });
+  }
+  hold(requestBytes);
+  return parseRequest(http, call);
+}
+
+interface RequestBody {
+  readonly body: unknown;
+  readonly isLarge: boolean;
+}
+
+/** Parses a request as it is stored, like one that is received. */
+async function parseRequest(
+  { database, bodyThreads: threads, turns }: HttpContext,
+  { id, accountId: tenant }: BackgroundCall,
+): Promise<RequestBody> {
+  const bytes = new TextEncoder().encode(await readRequest(database, id));
+  const scanner = createJsonScanner();
+  scanner.push(bytes);
+  const parsed = await parseJson(bytes, scanner.values, { threads, turns, tenant, factsOf: undefined });
+  // There is none where the call has just ended.
+  return parsed.kind === 'parsed'
+    ? { body: parsed.value, isLarge: parsed.isLarge }
+    : { body: undefined, isLarge: false };
 }
 
 async function decode(
   http: HttpContext,
-  { id, surface }: BackgroundCall,
-  {
-    caller,
-    body,
-    bytes,
-    until,
-  }: { readonly caller: Caller; readonly body: Body; readonly bytes: number; readonly until: AbortSignal },
+  call: BackgroundCall,
+  { caller, until }: { readonly caller: Caller; readonly until: AbortSignal },
 ): Promise<DecodedBackgroundCall> {
   // Like a request that is received, it counts as long as its answer takes.
   const allowance = http.bodies.ofAccount(caller);
   until.addEventListener('abort', () => allowance.release());
-  allowance.hold(bytes);
-  const nextTurn = bytes > LARGE_BYTES ? () => http.turns.next() : undefined;
-  const request = { id, caller, nextTurn, until: () => until };
+  const { body, isLarge } = await readBody(http, call, { until, hold: (bytes) => allowance.hold(bytes) });
+  if (!isRecord(body)) throw invalidRequest('invalid request: the body is not a JSON object');
+  const nextTurn = isLarge ? () => http.turns.next() : undefined;
+  const request = { id: call.id, caller, nextTurn, until: () => until };
   await nextTurn?.();
-  if (surface === 'chat') {
+  if (call.surface === 'chat') {
     const checked = checkChatBody(body);
     return { call: await decodeChatCall(http, http.catalogue.resolveText(checked.model), checked, request) };
   }

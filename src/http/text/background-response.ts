@@ -6,7 +6,6 @@ import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import type { Queryable } from '../../database/database.ts';
 import { newId, newTextCallId, responseIdForKey } from '../../domain/ids.ts';
 import { attachRetry, awaitResponse, markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
-import { fingerprint } from '../../tasks/record/fingerprint.ts';
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 import { insertBackgroundCall } from '../../text/background/call-record.ts';
 import { appendEvents, findRecordedStream } from '../../text/background/event-log.ts';
@@ -25,7 +24,7 @@ import {
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
+import { isAutomaticRetry, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { closedSignal } from './closed-signal.ts';
@@ -67,7 +66,7 @@ export async function createInBackground(
   const isStreamed = body.stream === true;
   if (isStreamed) await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
   await request.large?.nextTurn();
-  const creation = { model, body, fingerprint: fingerprint({ 'POST /v1/responses': body }) };
+  const creation = { model, body, fingerprint: resultFingerprint(caller, { 'POST /v1/responses': body }) };
   // With a key, the key alone decides which requests are one.
   const { id, isReplay } =
     key === undefined ? await createAwaited(http, request, creation) : await createKeyed(http, request, creation, key);
@@ -85,7 +84,9 @@ async function createAwaited(http: HttpContext, request: CreateRequest, creation
   const { ctx, caller } = request;
   const awaited = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: creation.fingerprint };
   const waiter = newId('req');
-  const attached = isAutomaticRetry(ctx) ? await attachRetry(database, awaited, waiter) : undefined;
+  const attached = isAutomaticRetry(ctx)
+    ? await attachRetry(http.accountDatabase(caller.accountId), awaited, waiter)
+    : undefined;
   const id = attached ?? newTextCallId('responses');
   if (attached === undefined) {
     await accept(http, request, { ...creation, id }, async (transaction) => {
@@ -154,7 +155,7 @@ async function accept(
   const { accountId, keyId, spendCapIds } = caller;
   const accepted = { id, accountId, keyId, surface: 'responses', isStreamed, spendCapIds, request: body } as const;
   await large?.nextTurn();
-  const isFirst = await http.database.transaction(async (transaction) => {
+  const isFirst = await http.accountDatabase(accountId).transaction(async (transaction) => {
     if (!(await claim(transaction))) return false;
     await insertBackgroundCall(transaction, { ...accepted, response });
     if (!isStreamed) return true;
@@ -224,7 +225,7 @@ async function* without(frames: AsyncIterable<string>, count: number): AsyncGene
 export async function cancelResponse(http: HttpContext, request: Served, id: string): Promise<Json> {
   if (!isResponseId(id)) throw new ResponseNotFoundError(id);
   const { accountId } = request.caller;
-  await cancelCall(http.database, { id, accountId }, http.now());
+  await cancelCall(http.accountDatabase(accountId), { id, accountId }, http.now());
   const response = await readWithImages(http, request, id);
   if (response['background'] === true) return response;
   const message = `the response ${id} was created without background, and only a response in the background can be cancelled`;

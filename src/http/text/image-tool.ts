@@ -15,7 +15,6 @@ import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { attachRetry, forgetResponse } from '../../tasks/create/awaited-responses.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
-import { fingerprint } from '../../tasks/record/fingerprint.ts';
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { ImageCallItem } from '../../text/responses/items.ts';
@@ -23,6 +22,7 @@ import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { ImageTool, RequestedImageTool } from '../../text/tools/image-tool.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from '../app/context.ts';
+import { resultFingerprint } from '../middleware/automatic-retry.ts';
 import { RequestError, problemOf } from '../app/errors.ts';
 import { createBudget } from '../app/register-routes.ts';
 import { inFieldsOf } from '../media-calls/call.ts';
@@ -148,10 +148,13 @@ async function findOrCreate(
 ): Promise<FoundTask> {
   const { caller, attempt } = call;
   // The request and the number of the call alone: a model that is asked again may write another prompt.
-  const print = fingerprint({ 'POST /v1/responses': attempt.sent, image_generation_call: index });
+  const print = resultFingerprint(caller, { 'POST /v1/responses': attempt.sent, image_generation_call: index });
   const awaited = { accountId: caller.accountId, keyId: caller.keyId, fingerprint: print };
   const { waiter, isRetry } = attempt;
-  const attached = isRetry && waiter !== undefined ? await attachRetry(http.database, awaited, waiter) : undefined;
+  const attached =
+    isRetry && waiter !== undefined
+      ? await attachRetry(http.accountDatabase(awaited.accountId), awaited, waiter)
+      : undefined;
   return attached === undefined || !isTaskId(attached)
     ? createTask(http, call, index, { task, print })
     : { taskId: attached, isNew: false };

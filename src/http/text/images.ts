@@ -1,20 +1,34 @@
 /**
  * Prepares the images of a text request before any upstream is called: their URLs are checked, and where the operator
- * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing.
+ * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing. Files of the account
+ * always become part of what the upstream gets.
  */
+import { buffer } from 'node:stream/consumers';
+import { requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { checkImageAddresses } from '../../text/image-addresses.ts';
+import { checkImageAddresses, fileIdOf } from '../../text/image-addresses.ts';
 import type { ImageAddress } from '../../text/image-addresses.ts';
-import { inlineImages } from '../../text/inline-images.ts';
+import { IMAGE_TYPES, IMAGE_WAIT_MS, MAX_INLINED, asBase64, inlineImages } from '../../text/inline-images.ts';
 import type { InlinedImages } from '../../text/inline-images.ts';
+import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
+import type { Upload } from '../../objects/uploads.ts';
+import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 
 const NONE: InlinedImages = new Map();
 
+interface Reading {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  /** Called with bytes before they are buffered. @throws {ShareExhaustedError} */
+  readonly hold: (bytes: number) => void;
+}
+
 /**
  * @param until aborted when the images are no longer needed: what is under way ends, and their memory is released.
- * @returns the fetched images, by URL.
- * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image. @throws {ShareExhaustedError}
+ * @returns the images that were fetched or read, by URL.
+ * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image, or the account has no such file. @throws {ShareExhaustedError}
+ * @throws {ForbiddenError} the key may not read files.
  */
 export async function prepareImages(
   http: HttpContext,
@@ -24,10 +38,60 @@ export async function prepareImages(
   if (images.length === 0) return NONE;
   const { accountId } = caller;
   const over = until();
-  const options = { accountId, signal: AbortSignal.any([over, http.stopSignal]) };
-  await checkImageAddresses(images, http, options);
-  if (http.config.textImages !== 'inline') return NONE;
+  const signal = AbortSignal.any([over, http.stopSignal]);
+  await checkImageAddresses(images, http, { accountId, signal });
+  const fetches = http.config.textImages === 'inline';
+  if (!fetches && !images.some(({ url }) => fileIdOf(url) !== undefined)) return NONE;
   const allowance = http.bodies.ofAccount(caller);
   over.addEventListener('abort', () => allowance.release());
-  return inlineImages(images, http, { ...options, hold: (bytes) => allowance.hold(bytes) });
+  const hold = (bytes: number): void => allowance.hold(bytes);
+  const files = await readFiles(http, { caller, signal, hold }, images);
+  if (!fetches) return files;
+  return new Map([...files, ...(await inlineImages(images, http, { accountId, signal, hold }))]);
+}
+
+/** Reads the images that are files, one after the other: of each only the text is left in memory. */
+async function readFiles(http: HttpContext, reading: Reading, images: readonly ImageAddress[]): Promise<InlinedImages> {
+  const read = new Map<string, string>();
+  let bytes = 0;
+  for (const { field, url } of images) {
+    const id = fileIdOf(url);
+    if (id === undefined || read.has(url)) continue;
+    const param = field.replace(/image_url(\.url)?$/, (_, isMember) =>
+      isMember === undefined ? 'file_id' : 'image_url.file_id',
+    );
+    if (read.size === MAX_INLINED.images) throw invalid(param, `at most ${MAX_INLINED.images} files`);
+    requireScope(reading.caller, 'storage:read');
+    const { objectKey, sizeBytes, mimeType } = await fileOf(http, reading.caller, param, id);
+    if (!IMAGE_TYPES.has(mimeType)) {
+      throw invalid(param, `it is ${mimeType}, and models take ${[...IMAGE_TYPES].join(', ')}`);
+    }
+    bytes += sizeBytes;
+    if (bytes > MAX_INLINED.bytes) throw invalid(param, `the files have more than ${MAX_INLINED.bytes} bytes together`);
+    read.set(url, `data:${mimeType};base64,${await readBase64(http, reading, objectKey, sizeBytes)}`);
+  }
+  return read;
+}
+
+async function fileOf(http: HttpContext, { accountId }: Caller, param: string, id: string): Promise<Upload> {
+  return readUpload(http.database, accountId, id, http.now()).catch((error: unknown) => {
+    throw error instanceof UploadNotFoundError ? invalid(param, 'the account has no such file') : error;
+  });
+}
+
+function readBase64(
+  { imageFetches, store }: HttpContext,
+  { caller: { accountId }, signal, hold }: Reading,
+  objectKey: string,
+  sizeBytes: number,
+): Promise<string> {
+  const read = async (): Promise<string> => {
+    hold(asBase64(sizeBytes));
+    return (await buffer(await store.read(objectKey))).toString('base64');
+  };
+  return imageFetches.run(accountId, read, { signal, waitMs: IMAGE_WAIT_MS });
+}
+
+function invalid(field: string, problem: string): InvalidTextRequest {
+  return new InvalidTextRequest(field, `${field}: ${problem}`);
 }

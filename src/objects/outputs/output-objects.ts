@@ -10,6 +10,7 @@ export interface OutputObject {
   readonly objectKey: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  readonly durationSeconds: number | null;
   /** Lower-case hex. */
   readonly sha256: string;
   readonly isGone: boolean;
@@ -18,7 +19,8 @@ export interface OutputObject {
 const selectObjects: Statement = {
   name: 'select_output_objects',
   text: `SELECT id, account_id AS "accountId", object_key AS "objectKey", mime_type AS "mimeType",
-                size_bytes::float8 AS "sizeBytes", sha256, gone_at IS NOT NULL AS "isGone"
+                size_bytes::float8 AS "sizeBytes", duration_seconds::float8 AS "durationSeconds", sha256,
+                gone_at IS NOT NULL AS "isGone"
            FROM outputs WHERE id = ANY($1)`,
 };
 

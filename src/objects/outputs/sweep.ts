@@ -1,6 +1,6 @@
 /**
  * Which objects of the store may be deleted: the bytes of outputs and uploads that are gone, and objects that no
- * record names, left behind by failed attempts (architecture, "Archiving really copies"). Separate from the records
+ * record names, left behind by failed attempts (architecture, "Archiving really copies") and by passes that prune. Separate from the records
  * of either, because it has to know every table that names objects.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
@@ -76,9 +76,12 @@ export async function markBytesDeleted(
   return outputs.length + files.length;
 }
 
-/** The forms of key that attempts and uploads use (src/generation/stage-files.ts, src/objects/uploads.ts), and nothing else. */
+/**
+ * The forms of key that attempts, uploads and exports use (src/generation/stage-files.ts, src/objects/uploads.ts,
+ * src/objects/archive.ts), and nothing else.
+ */
 const OUR_KEY =
-  /^(?:outputs\/[0-9A-Z]{2}\/tk-svc-[0-9A-HJKMNP-TV-Z]{26}-(?:generated|archived)-|files\/[0-9A-Z]{2}\/file_)[\w-]+$/;
+  /^(?:outputs\/[0-9A-Z]{2}\/tk-svc-[0-9A-HJKMNP-TV-Z]{26}-(?:generated|archived)-[\w-]+|files\/[0-9A-Z]{2}\/file_[\w-]+|archive\/(?:tasks\/[\w-]+|text-calls)\/\d{4}-\d{2}\/[\w-]+\.ndjson\.gz)$/;
 
 /** Whether a key is one that this program makes: anything else in the store belongs to another program. */
 export function isOurKey(key: string): boolean {
@@ -90,6 +93,8 @@ const selectUnnamed: Statement = {
   text: `SELECT g.object_key AS key FROM unnest($1::text[]) AS g (object_key)
           WHERE NOT EXISTS (SELECT 1 FROM outputs o WHERE o.object_key = g.object_key AND o.bytes_deleted_at IS NULL)
             AND NOT EXISTS (SELECT 1 FROM files f WHERE f.object_key = g.object_key AND f.bytes_deleted_at IS NULL)
+            AND NOT EXISTS (SELECT 1 FROM task_archives a WHERE a.object_key = g.object_key)
+            AND NOT EXISTS (SELECT 1 FROM text_call_archives a WHERE a.object_key = g.object_key)
             AND NOT EXISTS (SELECT 1 FROM tasks t
                              WHERE t.id = substring(g.object_key FROM 'tk-svc-[0-9A-HJKMNP-TV-Z]{26}')
                                AND t.completed_at IS NULL)
@@ -97,7 +102,7 @@ const selectUnnamed: Statement = {
 };
 
 /**
- * Those of the keys that no output, no upload and no open task names. An attempt's key contains its task's id, by which
+ * Those of the keys that no output, no upload, no archive and no open task names. An attempt's key contains its task's id, by which
  * its files are known to be in use before a record names them, and until the task is settled.
  */
 export async function listUnnamedKeys(database: Queryable, keys: readonly string[]): Promise<readonly string[]> {

@@ -42,9 +42,10 @@ export async function claimStore(database: Database, store: Pick<ObjectStore, 'r
   }
   if (isMarked && owner === undefined) {
     throw new ForeignStoreError(
-      'STORE_URL names a store without the mark of this installation, which has another one. All processes need the ' +
-        'same store: a directory of one machine cannot be that of another. If you have moved the store, or lost it, ' +
-        'run `admin outputs adopt-store`',
+      'STORE_URL names a store without the mark of this installation, which has another one. Set it to the store that ' +
+        'all its processes use: a directory of one machine cannot be that of another, and objects that were moved are ' +
+        'found where they are now. Only if the store is lost, and this one is to take its place, run ' +
+        '`admin outputs adopt-store`',
     );
   }
   if (isMarked) return;

@@ -134,9 +134,11 @@ class DiskStore implements ObjectStore {
     try {
       const { root } = await this.#open();
       const target = path.join(root, key);
-      if (!(await isPlainDirectory(path.dirname(target)))) throw new ObjectNotFoundError(key);
-      const file = await ifThere(open(target, READ_PLAIN));
-      if (!file) throw new ObjectNotFoundError(key);
+      const file = (await isPlainDirectory(path.dirname(target))) ? await ifThere(open(target, READ_PLAIN)) : undefined;
+      if (!file) {
+        await this.#assertMounted();
+        throw new ObjectNotFoundError(key);
+      }
       try {
         const facts = await file.stat();
         if (!facts.isFile()) throw new ObjectNotFoundError(key);
@@ -157,6 +159,7 @@ class DiskStore implements ObjectStore {
       const { root } = await this.#open();
       const target = path.join(root, key);
       const directory = path.dirname(target);
+      await this.#assertMounted();
       if (!(await isPlainDirectory(directory))) return;
       const facts = await ifThere(lstat(target));
       if (!facts || facts.isDirectory()) return; // A key that is a directory of other keys is no object.
@@ -176,6 +179,7 @@ class DiskStore implements ObjectStore {
       onUnreadable && ((key: string, cause: Error) => onUnreadable(key, new StoreUnavailableError('list', { cause })));
     try {
       const { root } = await this.#open();
+      await this.#assertMounted();
       yield* walkFiles(root, prefix, leaveOut);
     } catch (error) {
       throw translate('list', error);
@@ -201,6 +205,17 @@ class DiskStore implements ObjectStore {
 
   async close(): Promise<void> {
     // Nothing is held open between calls.
+  }
+
+  /**
+   * An object is missing, deleted or not listed only where the store is: a disk that is not mounted leaves an empty
+   * directory, or none. Our own directory in it was created when the store was opened.
+   *
+   * @throws the system's error.
+   */
+  async #assertMounted(): Promise<void> {
+    const { partial } = await this.#open();
+    await lstat(partial);
   }
 
   async #open(): Promise<DiskDirectory> {

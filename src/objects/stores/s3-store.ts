@@ -21,6 +21,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
+import { timeOutMs } from '../../config/time-outs.ts';
 import { assertByteRange, beyondTheEnd } from '../urls/byte-range.ts';
 import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
 import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key.ts';
@@ -46,7 +47,7 @@ export interface S3StoreOptions {
 }
 
 // A server that does not accept a connection within 5 s, or is silent for 60 s in the middle of a body, is down.
-const CONNECTION_TIMEOUT_MS = 5_000;
+const CONNECTION_TIMEOUT_MS = timeOutMs(5_000);
 const SILENCE_TIMEOUT_MS = 60_000;
 /** 24 h, as for objects that no record names (architecture, "Archiving really copies"). */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;

@@ -18,6 +18,11 @@ export class StoreUnavailableError extends DarkroomError {
     super(`the object store could not ${operation}: ${codeOf(options.cause)}`, options);
     this.operation = operation;
   }
+
+  /** Names the store: the rest of the service may work. */
+  override get publicMessage(): string {
+    return 'the object store is not available at this moment; retry with the same Idempotency-Key';
+  }
 }
 
 /** A short, safe word for what happened (`ENOSPC`, `AccessDenied`): messages of the system hold paths and hosts. */

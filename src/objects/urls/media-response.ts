@@ -113,12 +113,23 @@ function withinSize(header: string, sizeBytes: number): string {
   return suffix !== undefined && Number(suffix) > sizeBytes ? `bytes=-${sizeBytes}` : header;
 }
 
-/** What a download is called, and whether a browser may show it. */
+/**
+ * What a download is called, and whether a browser may show it: a name that is more than letters, digits and a few signs
+ * stands beside a plain one (RFC 6266, §4.3).
+ */
 export function disposition({
   mimeType,
   fileName,
   isDownload = false,
 }: Pick<MediaRequest, 'mimeType' | 'fileName' | 'isDownload'>): string {
   const kind = mediaTypeOf(mimeType) && !isDownload ? 'inline' : 'attachment';
-  return `${kind}; filename="${fileName.replace(/[^A-Za-z0-9._-]/g, '_')}"`;
+  const plain = fileName.replaceAll(/[^A-Za-z0-9._-]/gu, '_');
+  const whole = plain === fileName ? '' : `; filename*=UTF-8''${extendedValue(fileName)}`;
+  return `${kind}; filename="${plain}"${whole}`;
+}
+
+/** RFC 8187, §3.2: bytes of UTF-8 in hexadecimal, but for `attr-char`. Control characters are no part of a name. */
+function extendedValue(fileName: string): string {
+  const shown = fileName.replaceAll(/[\p{Cc}\p{Cs}]/gu, '');
+  return encodeURIComponent(shown).replaceAll(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

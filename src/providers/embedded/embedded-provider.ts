@@ -6,9 +6,32 @@ import { createHash } from 'node:crypto';
 import { reasonOfFault } from '../../domain/input-fault.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
+import type { Transcript } from '../../transcripts/transcript.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
+import { filesOfTranscript } from '../transcript-files.ts';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
+
+/**
+ * In the place of an engine: a model with which the endpoints of transcriptions can be tried. It says so itself, because
+ * its text could be taken for what was said.
+ */
+const CONFORMANCE_TRANSCRIPTION = 'conformance-transcription';
+const CONFORMANCE_SENTENCES = [
+  'This is the conformance model of Darkroom, which does not listen: every recording gets this text.',
+  'To add a model that does, see docs/guides/transcription.md.',
+];
+const UNKNOWN_SECONDS = 4;
+
+function conformanceTranscript(durationSeconds = UNKNOWN_SECONDS): Transcript {
+  const seconds = durationSeconds / CONFORMANCE_SENTENCES.length;
+  const segments = CONFORMANCE_SENTENCES.map((text, index) => ({
+    start: index * seconds,
+    end: (index + 1) * seconds,
+    text,
+  }));
+  return { text: CONFORMANCE_SENTENCES.join(' '), language: 'en', durationSeconds, segments };
+}
 
 /** What this provider needs from the engine pool, which is a lower-level module. */
 export interface Renderer {
@@ -53,8 +76,14 @@ export function createEmbeddedProvider(pool: Renderer): Provider {
     isSubmitRepeatable: true,
     worksWhileSubmitting: true,
     takesMediaAsFiles: true,
-    enter: (upstream, { accountId, signal }) => pool.enter(upstream.model, { tenant: accountId, signal }),
-    async submit({ taskId, upstream, input, media }, { accountId, signal, scratch, onProgress }) {
+    enter: (upstream, { accountId, signal }) =>
+      upstream.model === CONFORMANCE_TRANSCRIPTION
+        ? Promise.resolve(undefined)
+        : pool.enter(upstream.model, { tenant: accountId, signal }),
+    async submit({ taskId, upstream, input, media, inputSeconds }, { accountId, signal, scratch, onProgress }) {
+      if (upstream.model === CONFORMANCE_TRANSCRIPTION) {
+        return { kind: 'done', files: filesOfTranscript(conformanceTranscript(inputSeconds), input) };
+      }
       if (!pool.has(upstream.model)) {
         const note = `this release has no engine of the name ${JSON.stringify(upstream.model)}`;
         throw new ProviderRejection('model_unavailable', { note });

@@ -6,6 +6,7 @@ import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
+import { timeOutMs } from '../../config/time-outs.ts';
 import type { Egress } from '../../egress/guarded-client.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { textAt, valueAt } from '../json-answer.ts';
@@ -14,7 +15,7 @@ import { textAt, valueAt } from '../json-answer.ts';
 const KEPT_MS = 86_400_000;
 /** Between two fetches of a set, whether they succeed or not: a call with a wrong signature asks for new keys. */
 const FETCH_INTERVAL_MS = 60_000;
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = timeOutMs(5_000);
 const MAX_BYTES = 64 * 1024;
 const MAX_KEYS = 20;
 const MAX_SETS = 100;

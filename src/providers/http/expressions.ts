@@ -1,20 +1,18 @@
 /**
- * Evaluates a model file's expressions over a provider's response, in a separate thread. The library limits depth and
- * lengths itself, but a regular expression over untrusted text can run forever, and only the end of its thread
- * interrupts it; in a worker's own thread it would stop the heartbeats of every task.
+ * Evaluates a model file's expressions over a provider's response, in a thread (answer-threads.ts). The library limits
+ * depth and lengths itself, but a regular expression over untrusted text can run forever, and only the end of its
+ * thread interrupts it; in a worker's own thread it would stop the heartbeats of every task.
  */
-import { packageModule } from '../../config/package-root.ts';
-import { ThreadEndedError, createTimedThread } from '../../limits/timed-thread.ts';
+import { serialize } from 'node:v8';
+import { ThreadEndedError } from '../../limits/timed-thread.ts';
+import type { ExpressionScope } from '../answer-thread.ts';
+import type { AnswerThreads } from '../answer-threads.ts';
 import type { EvaluationError } from '../workbench.ts';
-import type { ExpressionAnswers, ExpressionJob } from './expression-thread.ts';
+import { readScope } from './read-members.ts';
 
-/**
- * The time limit of one evaluation, in milliseconds. It usually takes some microseconds, and a second or two for a
- * document of many megabytes on a busy machine.
- */
-const EVALUATION_TIMEOUT_MS = 5_000;
-/** The limit of the thread's JavaScript heap: four times the size of the largest response (upstream-calls.ts). */
-const THREAD_HEAP_MB = 256;
+/** What is larger is copied, or parsed, in a turn of its own: it takes more than some milliseconds. */
+const LARGE_CHARACTERS = 128_000;
+const LARGE_VALUES = 5_000;
 
 /** An expression produced no value: it failed, or did not finish. Its text and the data are not in the message. */
 export class ExpressionError extends Error {
@@ -43,56 +41,61 @@ export interface ExpressionValues<Name extends string> {
   of(name: Name): unknown;
 }
 
-/** Evaluates expressions, one job after another. */
-export interface Expressions {
-  /**
-   * @param expressions by name; undefined ones have no value.
-   * @param variables available to an expression as `$name`.
-   * @throws {ExpressionError} they did not finish in time, or the thread died.
-   */
-  evaluate<Name extends string>(
-    expressions: Readonly<Record<Name, string | undefined>>,
-    document: unknown,
-    variables: Readonly<Record<string, unknown>>,
-  ): Promise<ExpressionValues<Name>>;
-}
-
-/** @param timeoutMs the limit of one job. */
-export function createExpressions({ timeoutMs = EVALUATION_TIMEOUT_MS } = {}): Expressions {
-  const thread = createTimedThread<ExpressionJob, ExpressionAnswers>({
-    module: packageModule('src/providers/http/expression-thread.ts'),
-    startJob: { expressions: {}, document: null, variables: {} },
-    heapMb: THREAD_HEAP_MB,
+/**
+ * Evaluates expressions in the upstream's share of the threads.
+ *
+ * @param upstream its name.
+ * @param expressions by name; undefined ones have no value.
+ * @param scope its variables are available to an expression as `$name`.
+ * @param signal ends the wait for a thread, with its reason.
+ * @throws {ExpressionError} they did not finish in time, or the thread died.
+ */
+export async function evaluateExpressions<Name extends string>(
+  threads: AnswerThreads,
+  upstream: string,
+  expressions: Readonly<Record<Name, string | undefined>>,
+  scope: ExpressionScope,
+  signal?: AbortSignal,
+): Promise<ExpressionValues<Name>> {
+  const given = Object.fromEntries(
+    Object.entries<string | undefined>(expressions).flatMap(([name, text]) =>
+      text === undefined ? [] : [[name, text] as const],
+    ),
+  );
+  const names = Object.keys(given);
+  if (names.length === 0) return { of: () => undefined };
+  const read = readScope(Object.values(given), scope);
+  if (isLarge(read)) await threads.nextTurn();
+  const job = { kind: 'evaluate', expressions: given, scope: serialize(read) } as const;
+  const { answers } = await threads.run(upstream, job, signal).catch((error: unknown) => {
+    if (!(error instanceof ThreadEndedError)) throw error;
+    throw new ExpressionError(names, { code: error.reason === 'timeout' ? 'TIMEOUT' : 'DIED' }, error);
   });
-  let last: Promise<unknown> = Promise.resolve();
-
+  const values = new Map<string, unknown>();
+  for (const [name, answer] of Object.entries(answers)) {
+    if ('code' in answer || answer.json === null) continue;
+    if (answer.json.length > LARGE_CHARACTERS) await threads.nextTurn();
+    values.set(name, JSON.parse(answer.json));
+  }
   return {
-    async evaluate(expressions, document, variables) {
-      const given = Object.entries<string | undefined>(expressions).flatMap(([name, text]) =>
-        text === undefined ? [] : [[name, text] as const],
-      );
-      if (given.length === 0) return { of: () => undefined };
-      // One after another: a job that is evaluated together with one that hangs would be terminated with it.
-      const turn = last.then(() =>
-        thread.run({ expressions: Object.fromEntries(given), document, variables }, timeoutMs),
-      );
-      last = turn.catch(() => undefined);
-      const answers = await turn.catch((error: unknown) => {
-        const code = error instanceof ThreadEndedError && error.reason === 'timeout' ? 'TIMEOUT' : 'DIED';
-        throw new ExpressionError(
-          given.map(([name]) => name),
-          { code },
-          error,
-        );
-      });
-      return {
-        of(name) {
-          const answer = answers[name];
-          if (answer === undefined) return undefined;
-          if ('code' in answer) throw new ExpressionError([name], answer);
-          return answer.json === null ? undefined : (JSON.parse(answer.json) as unknown);
-        },
-      };
+    of(name) {
+      const answer = answers[name];
+      if (answer !== undefined && 'code' in answer) throw new ExpressionError([name], answer);
+      return values.get(name);
     },
   };
+}
+
+/** Whether copying a value takes long. It looks at no more of it than that takes. */
+function isLarge(value: unknown): boolean {
+  const rest: unknown[] = [value];
+  let characters = 0;
+  for (let values = 0; rest.length > 0; values += 1) {
+    const next = rest.pop();
+    if (typeof next === 'string') characters += next.length;
+    else if (Array.isArray(next) && next.length > LARGE_VALUES) return true;
+    else if (typeof next === 'object' && next !== null) rest.push(...Object.values(next));
+    if (values > LARGE_VALUES || characters > LARGE_CHARACTERS || rest.length > LARGE_VALUES) return true;
+  }
+  return false;
 }

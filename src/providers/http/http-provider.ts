@@ -13,7 +13,8 @@ import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
 import { retryAfterMsOf } from '../retry-hints.ts';
-import { createUpstreamCalls } from '../upstream-calls.ts';
+import { createAnswerThreads } from '../answer-threads.ts';
+import { assertRunningAnswerFits, createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
 import { urlOf } from '../upstream-target.ts';
 import { createModelFile } from './model-file.ts';
@@ -31,8 +32,9 @@ const NOT_CANCELLED: readonly number[] = [400, 404, 405, 409, 410, 422, 501];
 
 /** The adapter of protocol `http`; it is used bound to a binding, which determines what it declares. */
 export function createHttpProvider(deps: HttpProviderDeps): Provider {
-  const calls = createUpstreamCalls('http', deps, createAccess(deps.workbench?.tokens));
-  const file = createModelFile(deps.logger, deps.workbench);
+  const { threads = createAnswerThreads() } = deps;
+  const calls = createUpstreamCalls('http', { ...deps, threads }, createAccess(deps.workbench?.tokens));
+  const file = createModelFile(deps.logger, threads, deps.workbench);
 
   const query = async (
     request: GenerationRequest,
@@ -48,7 +50,8 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   const pollState = async (request: GenerationRequest, jobId: string, call: ProviderCall, http: Polled) => {
     const { poll } = http;
-    const parts = await file.read(request, { path: poll.path, body: poll.body }, { jobId }, 'poll');
+    const { signal } = call;
+    const parts = await file.read(request, { path: poll.path, body: poll.body }, { jobId, signal }, 'poll');
     const answer = await query(request, call, parts.path, {
       method: poll.method ?? 'GET',
       body: parts.body,
@@ -57,7 +60,7 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
       retryAfterMs: retryAfterOf(request, poll.retryAfter, 'poll'),
     });
     const { status, json } = answer;
-    const context = { jobId, httpStatus: status, document: json };
+    const context = { jobId, httpStatus: status, document: json, signal };
     if (status >= 400) return { ...answer, context, state: 'failed' as const, progress: undefined };
     const values = await file.read(request, { state: poll.state, progress: poll.progress }, context, 'poll');
     return { ...answer, context, state: stateOf(values.state), progress: progressOf(values.progress) };
@@ -76,13 +79,18 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
     polled: unknown,
   ): Promise<ExpressionContext> => {
     const { result } = http;
-    const { path } = await file.read(request, { path: result.path }, { jobId, document: polled }, 'result');
+    const { path } = await file.read(
+      request,
+      { path: result.path },
+      { jobId, document: polled, signal: call.signal },
+      'result',
+    );
     const { status, json } = await query(request, call, path, {
       method: 'GET',
       bringsFiles: true,
       definiteStatuses: result.failedStatuses ?? FAILED_RESULTS,
     });
-    const context = { jobId, httpStatus: status, document: json };
+    const context = { jobId, httpStatus: status, document: json, signal: call.signal };
     if (status < 400) return context;
     throw await failureOf(request, http, context);
   };
@@ -125,13 +133,15 @@ export function createHttpProvider(deps: HttpProviderDeps): Provider {
 
   const poll = async (request: GenerationRequest, jobId: string, call: ProviderCall): Promise<JobState> => {
     const http = polledBindingOf(request);
-    const { status, retryAfterMs, context, state, progress } = await pollState(request, jobId, call, http);
+    const polled = await pollState(request, jobId, call, http);
+    const { status, retryAfterMs, context, state, progress } = polled;
     switch (state) {
       case undefined:
         throw new ProviderUnreachable({ status, code: 'NO_STATE' }, { retryAfterMs });
       case 'failed':
         throw await failureOf(request, http, context);
       case 'running':
+        assertRunningAnswerFits(polled);
         return running(progress, Math.max(retryAfterMs ?? 0, (http.poll.everySeconds ?? 0) * 1_000));
       case 'done': {
         const { result } = http;

@@ -10,9 +10,10 @@ import { findUnmetExpectation } from './expected-values.ts';
 import { describeValue } from './found-value.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { upstreamName } from '../../upstreams/upstream-caps.ts';
+import type { AnswerThreads } from '../answer-threads.ts';
 import type { GenerationRequest } from '../provider.ts';
 import type { Workbench } from '../workbench.ts';
-import { ExpressionError, createExpressions } from './expressions.ts';
+import { ExpressionError, evaluateExpressions } from './expressions.ts';
 import type { MediaValue } from './media-inputs.ts';
 
 /** What an expression sees in addition to the input and the names of model and task. */
@@ -31,6 +32,8 @@ export interface ExpressionContext {
   readonly input?: Readonly<Record<string, unknown>>;
   /** Whether it is fine that an expression gives nothing of use: the response may be a refusal. Not seen by it. */
   readonly isTentative?: boolean;
+  /** Ends the wait for a thread, with its reason. Not seen by it; absent where the response may not be lost. */
+  readonly signal?: AbortSignal;
 }
 
 /** The value of each expression; undefined if it has none. */
@@ -79,8 +82,7 @@ export interface RequestValues {
 /** How many lines are remembered, so that a job that is polled for an hour has each of them once. */
 const MAX_NOTED = 2_000;
 
-export function createModelFile(logger: Logger, workbench?: Workbench): ModelFile {
-  const expressions = createExpressions();
+export function createModelFile(logger: Logger, threads: AnswerThreads, workbench?: Workbench): ModelFile {
   const noted = new LRUCache<string, true>({ max: MAX_NOTED });
 
   const log = (
@@ -97,7 +99,7 @@ export function createModelFile(logger: Logger, workbench?: Workbench): ModelFil
     );
   };
 
-  const read: ModelFile['read'] = async (request, texts, { document, isTentative, ...context }, within) => {
+  const read: ModelFile['read'] = async (request, texts, { document, isTentative, signal, ...context }, within) => {
     const { taskId, upstream } = request;
     const scope = { baseUrl: upstream.baseUrl, hosts: findBinding(upstream)?.hosts };
     const memberOf = (name: string): string => (within === undefined ? name : `${within}.${name}`);
@@ -117,7 +119,8 @@ export function createModelFile(logger: Logger, workbench?: Workbench): ModelFil
     };
     const names = Object.keys(texts) as (keyof typeof texts)[];
     const variables = { input: inputOf(request), ...context, model: upstream.model, taskId };
-    const values = await expressions.evaluate(texts, document, variables).catch(note);
+    const evaluated = evaluateExpressions(threads, upstreamName(upstream), texts, { document, variables }, signal);
+    const values = await evaluated.catch(note);
     const resultOf = (name: keyof typeof texts): unknown => {
       if (values instanceof ExpressionError) return values;
       try {

@@ -8,8 +8,8 @@
 import { extensionFor } from '@darkroom/media/media-types';
 import type { Consumption } from '../../domain/provider-usage.ts';
 import { consumptionOf } from '../consumption.ts';
-import { isWebAddress, listAt, textAt, valueAt } from '../json-answer.ts';
-import { filesOfBase64 } from '../output-files.ts';
+import { textAt, valueAt } from '../json-answer.ts';
+import { filesOfBase64, filesOfText } from '../output-files.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, InputFile, ProducedFile, Provider } from '../provider.ts';
 import type { SubmitExchange, UpstreamCalls } from '../upstream-calls.ts';
@@ -30,7 +30,7 @@ export function createImages(calls: UpstreamCalls, { alwaysEdits }: { readonly a
       const isEdit = alwaysEdits || (request.media?.size ?? 0) > 0;
       const exchange = isEdit ? await editOf(request) : generationOf(request);
       const json = await calls.submit(request, call, { ...exchange, isSynchronous: true, rejectionReason });
-      const files = listAt(json, 'data').flatMap(fileOf);
+      const files = [valueAt(json, 'data')].flat().flatMap(filesOf);
       if (files.length === 0) throw new ProviderFailure('no_output');
       return { kind: 'done', files, ...tokensOf(json) };
     },
@@ -74,9 +74,12 @@ function fieldOf(fieldPath: string): string {
   return fieldPath.split('.')[0] ?? '';
 }
 
-function fileOf(image: unknown): readonly ProducedFile[] {
-  const base64 = textAt(image, 'b64_json');
-  if (base64 !== undefined) return filesOfBase64(base64);
-  const url = textAt(image, 'url');
-  return url !== undefined && isWebAddress(url) ? [{ from: 'url', url }] : [];
+/**
+ * "b64_json" or "url". Servers that are nearly compatible leave the other one empty, and have a data URL in either, or
+ * one image where the document has a list.
+ */
+function filesOf(image: unknown): readonly ProducedFile[] {
+  const base64 = textAt(image, 'b64_json') ?? '';
+  const files = /^\s*data:/i.test(base64) ? filesOfText(base64.trim()) : filesOfBase64(base64);
+  return files.length > 0 ? files : filesOfText(textAt(image, 'url')?.trim() ?? '');
 }

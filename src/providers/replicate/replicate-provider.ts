@@ -13,7 +13,7 @@ import { filesIn } from '../output-files.ts';
 import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { Provider } from '../provider.ts';
-import { createUpstreamCalls } from '../upstream-calls.ts';
+import { assertRunningAnswerFits, createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
 import { renamed } from './rename.ts';
 
@@ -67,6 +67,7 @@ export function createReplicateProvider(deps: HttpProviderDeps): Provider {
         case undefined:
           throw new ProviderUnreachable({ status: answer.status, code: 'NO_STATE' }, { retryAfterMs });
         default:
+          assertRunningAnswerFits(answer);
           return { kind: 'running', ...(retryAfterMs === undefined ? {} : { pollAfterMs: retryAfterMs }) };
       }
     },

@@ -8,7 +8,7 @@ import { DarkroomError, factsOf as kindFactsOf } from '../../domain/darkroom-err
 import { taskIdForKey } from '../../domain/ids.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { factsOf } from '../record/body-facts.ts';
-import type { BodyFacts } from '../record/body-facts.ts';
+import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import { acceptMany } from './accept-many.ts';
 import { findReplays } from './used-keys.ts';
 import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
@@ -22,6 +22,8 @@ export interface CreateItem {
   readonly idempotencyKey: string | undefined;
   /** The batch whose line it is: it may have a lower price, and waits behind other tasks. */
   readonly batchId?: string | undefined;
+  /** Set where the body is large. */
+  readonly large?: LargeBody | undefined;
   /** Why it is rejected, if that is known already. */
   readonly problem?: DarkroomError | undefined;
 }
@@ -62,7 +64,7 @@ export async function createMany(
   const open: OpenItem[] = [];
   for (const item of items) {
     await nextTurn();
-    open.push({ ...item, facts: factsOf(item.body) });
+    open.push({ ...item, facts: item.large?.facts ?? factsOf(item.body) });
   }
   const firstOf = firstWithKey(open);
   // Contract §2: the key is looked up before the limit and before all checks.

@@ -24,7 +24,7 @@ import type { CreateItem, TakeMany } from './create-many.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
-import { validateMedia } from '../record/input-media.ts';
+import { explainDataUrls, validateMedia, withPlainDataUrls } from '../record/input-media.ts';
 import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
@@ -113,8 +113,8 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
           databaseOf,
           installationId,
           mayClaim,
-          validate: async (of, { body, idempotencyKey, batchId }, facts) => ({
-            ...(await validateRequest(of, body, idempotencyKey, facts, undefined, batchId)),
+          validate: async (of, { body, idempotencyKey, batchId, large }, facts) => ({
+            ...(await validateRequest(of, body, idempotencyKey, facts, large, batchId)),
             waiter: undefined,
           }),
         },
@@ -179,16 +179,19 @@ export function createTaskCreator(dependencies: CreateDependencies): TaskCreator
     const model = catalogue.resolve(request.model, request.route);
     requireModel(caller, model.definition.name);
     await large?.nextTurn();
-    assertValid(model.checkInput(request.input));
+    const { inputSchema } = model.definition;
+    const input = withPlainDataUrls(inputSchema, request.input);
+    const problem = model.checkInput(input);
+    if (problem !== undefined) assertValid(explainDataUrls(inputSchema, input, [problem])[0]);
     assertValid(unstorable);
     const { handlingSeconds, queuedSeconds } = limitsOf(model.definition);
     assertValid(findCallbackViolation(request.callback, dependencies.egressPolicy));
     assertValid(findTimeoutViolation(request.timeoutSeconds, handlingSeconds));
     const { pricing } = model.definition;
     const priceFactor = batchId === undefined ? undefined : pricing.batchFactor;
-    const holdMicroUsd = worstCaseCost(pricing, request.input, priceFactor);
+    const holdMicroUsd = worstCaseCost(pricing, input, priceFactor);
     assertValid(findMaxCostViolation(request.maxCost, holdMicroUsd));
-    const media = await validateMedia(dependencies, caller.accountId, model.definition.inputSchema, request.input);
+    const media = await validateMedia(dependencies, caller.accountId, inputSchema, input);
     assertValid(media.problems[0]);
     await large?.nextTurn();
     return {

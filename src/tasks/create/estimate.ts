@@ -15,7 +15,7 @@ import type { FindViolations } from '../../schema/schema-validation.ts';
 import type { Database } from '../../database/database.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { LargeBody } from '../record/body-facts.ts';
-import { validateMedia } from '../record/input-media.ts';
+import { explainDataUrls, validateMedia, withPlainDataUrls } from '../record/input-media.ts';
 import type { MediaValidationDependencies } from '../record/input-media.ts';
 import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
@@ -135,9 +135,10 @@ async function inputProblems(
   { checkInputAll, definition }: ResolvedModel,
   input: CreateTaskBody['input'],
 ): Promise<readonly Violation[]> {
-  const problems = checkInputAll(input);
-  if (problems.length > 0) return problems;
-  return (await validateMedia(dependencies, accountId, definition.inputSchema, input)).problems;
+  const plain = withPlainDataUrls(definition.inputSchema, input);
+  const problems = checkInputAll(plain);
+  if (problems.length > 0) return explainDataUrls(definition.inputSchema, plain, problems);
+  return (await validateMedia(dependencies, accountId, definition.inputSchema, plain)).problems;
 }
 
 /** What accepting would check (tasks/create/accept.ts): the balance first, then the caps of the key. */

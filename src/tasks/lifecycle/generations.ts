@@ -47,6 +47,24 @@ export async function readGeneration(database: Queryable, taskId: TaskId): Promi
   return row;
 }
 
+/** Which upstream has the work of a task, for operators. */
+export interface WorkAtUpstream {
+  readonly upstream: string;
+  readonly state: Generation['state'];
+  readonly jobId: string | null;
+}
+
+const selectWork: Statement = {
+  name: 'select_work_at_upstream',
+  text: 'SELECT upstream, state, job_id AS "jobId" FROM generations WHERE task_id = $1',
+};
+
+/** Undefined: none has it. */
+export async function readWorkAtUpstream(database: Queryable, taskId: TaskId): Promise<WorkAtUpstream | undefined> {
+  const [row] = await database.query<WorkAtUpstream>(selectWork, [taskId]);
+  return row;
+}
+
 /** A task, and the request that it has to be for (`WorkingTask`). */
 interface RequestedTask {
   readonly id: TaskId;

@@ -39,7 +39,7 @@ const RECORD = `jsonb_build_object(
   'task', to_jsonb(t),
   'events', (SELECT coalesce(jsonb_agg(to_jsonb(e) - 'task_id' - 'xid' ORDER BY e.seq), '[]') FROM task_events e WHERE e.task_id = t.id),
   'outputs', (SELECT coalesce(jsonb_agg(to_jsonb(o) - 'task_id' ORDER BY o.position), '[]') FROM outputs o WHERE o.task_id = t.id),
-  'generation', (SELECT to_jsonb(g) - 'task_id' FROM generations g WHERE g.task_id = t.id),
+  'generation', (SELECT to_jsonb(g) - 'task_id' - 'awaited_by' FROM generations g WHERE g.task_id = t.id),
   'callback', (SELECT to_jsonb(c) - 'task_id' FROM callbacks c WHERE c.task_id = t.id),
   'callbackAttempts', (SELECT coalesce(jsonb_agg(to_jsonb(a) - 'task_id' ORDER BY a.attempt), '[]')
                          FROM callback_attempts a WHERE a.task_id = t.id))::text`;

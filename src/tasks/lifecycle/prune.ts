@@ -1,13 +1,14 @@
 /**
  * Pruning (docs/decisions/0054): tasks that ended long ago are exported to the object store, and then deleted from the
- * database but for a narrow row. A pass may be killed anywhere: what it exported without deleting it is exported again.
+ * database but for a narrow row. A pass may be killed anywhere: what it exported without deleting it is exported again,
+ * and its own export is swept.
  * The ledger is not touched: its entries keep on guarding that no task is settled twice.
  */
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
-import { writeArchive } from '../../objects/archive.ts';
+import { MAX_EXPORTS, exportAndDelete } from '../../objects/archive.ts';
 import type { StoredArchive } from '../../objects/archive.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
@@ -114,42 +115,44 @@ async function prunePage(
   retention: Retention,
   options: PruneOptions,
 ): Promise<{ readonly count: number; readonly next: Place | undefined }> {
-  const { prunable, last } = await readPage(database, place, retention, options.pageSize ?? MAX_PAGE);
-  if (last === undefined) return { count: 0, next: undefined };
-  try {
-    const count =
-      prunable.length === 0 ? 0 : await exportAndDelete(database, place.accountId, prunable, retention, options);
-    return { count, next: await advanceTo(database, last) };
-  } catch (error) {
-    // Where a dependency is not available, the same page can succeed later. Any other fault may be the page's own.
-    const isUnavailable = error instanceof StoreUnavailableError || error instanceof DatabaseUnavailableError;
-    if (!isUnavailable && !options.signal.aborted) await advanceTo(database, last);
-    throw error;
+  for (let exports = 1; ; exports += 1) {
+    const { prunable, last } = await readPage(database, place, retention, options.pageSize ?? MAX_PAGE);
+    if (last === undefined) return { count: 0, next: undefined };
+    try {
+      const count = await pruneTogether(database, place.accountId, prunable, retention, options);
+      if (count === undefined && exports < MAX_EXPORTS) continue;
+      return { count: count ?? 0, next: await advanceTo(database, last) };
+    } catch (error) {
+      // Where a dependency is not available, the same page can succeed later. Any other fault may be the page's own.
+      const isUnavailable = error instanceof StoreUnavailableError || error instanceof DatabaseUnavailableError;
+      if (!isUnavailable && !options.signal.aborted) await advanceTo(database, last);
+      throw error;
+    }
   }
 }
 
-async function exportAndDelete(
+/** @returns how many it pruned; undefined: none, because some have changed since they were read, or another pass has them. */
+async function pruneTogether(
   database: Database,
   accountId: string,
   ids: readonly TaskId[],
   retention: Retention,
   { accountDatabase, store, signal }: PruneOptions,
-): Promise<number> {
-  const exported = await readRecords(database, ids);
+): Promise<number | undefined> {
+  const exported = ids.length === 0 ? [] : await readRecords(database, ids);
   if (exported.length === 0) return 0;
-  const archive = await writeArchive(store, `tasks/${accountId}`, exported, signal);
-  signal.throwIfAborted();
-  return accountDatabase(accountId).transaction((transaction) =>
-    deleteExported(transaction, accountId, exported, archive, retention),
+  const isDone = await exportAndDelete(store, `tasks/${accountId}`, exported, signal, (archive) =>
+    accountDatabase(accountId).transaction((transaction) =>
+      deleteExported(transaction, accountId, exported, archive, retention),
+    ),
   );
+  return isDone ? exported.length : undefined;
 }
 
 const insertArchive: Statement = {
   name: 'insert_task_archive',
-  text: `INSERT INTO task_archives AS a (account_id, object_key, size_bytes, sha256, tasks)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (object_key) DO UPDATE SET tasks = a.tasks + excluded.tasks
-         RETURNING id`,
+  text: `INSERT INTO task_archives (account_id, object_key, size_bytes, sha256, tasks)
+         VALUES ($1, $2, $3, $4, $5) RETURNING id`,
 };
 
 /** All rows of the tasks in one statement, after which the constraints between them are checked. */
@@ -179,16 +182,16 @@ const uncount: Statement = {
   text: 'UPDATE account_counters SET tasks_total = tasks_total - $2 WHERE account_id = $1',
 };
 
-/** @returns how many of them it deleted: others have changed since, or another pass has them. */
+/** @returns whether it deleted them: all, or none if one has changed since or another pass has it. */
 async function deleteExported(
   transaction: Queryable,
   accountId: string,
   exported: readonly PrunableTask[],
   { objectKey, sizeBytes, sha256 }: StoredArchive,
   retention: Retention,
-): Promise<number> {
+): Promise<boolean> {
   const ids = await lockUnchanged(transaction, exported, retention);
-  if (ids.length === 0) return 0;
+  if (ids.length < exported.length) return false;
   const [archive] = await transaction.query<{ id: bigint }>(insertArchive, [
     accountId,
     objectKey,
@@ -199,5 +202,5 @@ async function deleteExported(
   if (archive === undefined) throw new Error('an archive was not recorded');
   await transaction.query(deleteTasks, [ids, archive.id]);
   await transaction.query(uncount, [accountId, ids.length]);
-  return ids.length;
+  return true;
 }

@@ -4,6 +4,7 @@
  * a reference to its object, which does not expire; any other URL is checked as far as that is possible without
  * connecting.
  */
+import { formatDataUrl, isDataUrl, parseDataUrl } from '../../domain/data-url.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import type { Queryable } from '../../database/database.ts';
 import { checkUrl } from '../../egress/policy.ts';
@@ -28,6 +29,13 @@ export interface MediaField {
   /** Whether the schema has a pattern, which the value matches: only such a field can take a data URL. */
   readonly hasPattern: boolean;
 }
+
+/** The spelling that models' schemas know. `image/jpg` is another name of a type. */
+const PLAIN_DATA_URL = /^data:(?!image\/jpg;|audio\/mp3;)[a-z0-9.+-]+\/[a-z0-9.+-]+;base64,/;
+const MAX_PLAIN_HEADER = 256;
+
+/** Spec §2.5: a field that takes them is rare. */
+const NO_DATA_URLS = 'data URLs are not taken here; upload the file (POST /v1/files) and send its URL';
 
 /** `$ref`s that only refer to one another end here. */
 const MAX_SCHEMA_DEPTH = 64;
@@ -79,6 +87,33 @@ function definitionOf(schema: Input, ref: string): unknown {
   return name !== undefined && isRecord(definitions) && Object.hasOwn(definitions, name)
     ? definitions[name]
     : undefined;
+}
+
+/**
+ * The same input with its data URLs in one spelling, so that a schema's pattern need not know the others (RFC 2397 leaves
+ * a choice of case, parameters and encoding). One that cannot be read stays as it is.
+ */
+export function withPlainDataUrls(schema: Input, input: Input): Input {
+  const texts = new Map<readonly string[], string>();
+  for (const { path, value } of mediaOf(schema, input)) {
+    if (!isDataUrl(value) || PLAIN_DATA_URL.test(value.slice(0, MAX_PLAIN_HEADER))) continue;
+    const file = parseDataUrl(value);
+    if (file !== undefined) texts.set(path, formatDataUrl(file));
+  }
+  return withTexts(input, texts);
+}
+
+/**
+ * What a schema finds wrong with an input, said of data URLs where a field does not take them: a URL is rarely too long
+ * for another reason.
+ */
+export function explainDataUrls(schema: Input, input: Input, problems: readonly Violation[]): readonly Violation[] {
+  if (!problems.some(({ keyword }) => keyword === 'maxLength')) return problems;
+  const refused = mediaOf(schema, input)
+    .filter(({ value, hasPattern }) => isDataUrl(value) && !hasPattern)
+    .map((field) => mediaViolation(field, 'url', NO_DATA_URLS));
+  const byField = new Map(refused.map((each) => [each.field, each]));
+  return problems.map((each) => byField.get(each.field) ?? each);
 }
 
 /** Whether a field accepts something of this type. @param accepts `image/*`, or one type. */
@@ -165,7 +200,10 @@ function classifyAddress(
   { urlSigner, egressPolicy }: MediaValidationDependencies,
   { value, hasPattern }: MediaField,
 ): MediaAddress {
-  if (hasPattern && /^data:/i.test(value)) return { kind: 'good' };
+  if (isDataUrl(value)) {
+    if (!hasPattern) return { kind: 'bad', problem: NO_DATA_URLS };
+    return parseDataUrl(value) === undefined ? { kind: 'bad', problem: 'not a data URL in base64' } : { kind: 'good' };
+  }
   try {
     const id = ownObjectId(value, urlSigner);
     if (id !== undefined) return { kind: 'own', id };

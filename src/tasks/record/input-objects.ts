@@ -13,6 +13,8 @@ export interface InputObject {
   readonly objectKey: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  /** Null: it has none, or none was recorded. */
+  readonly durationSeconds: number | null;
   /** Lower-case hex. */
   readonly sha256: string;
   /** No longer available, except to the tasks that were created with it. */

@@ -27,6 +27,7 @@ function findUnstorable(value: unknown, path: readonly string[]): readonly strin
   return undefined;
 }
 
-function isStorable(text: string): boolean {
+/** Whether PostgreSQL can store a text. */
+export function isStorable(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
 }

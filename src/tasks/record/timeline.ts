@@ -139,3 +139,30 @@ export async function readTimeline(
   if (part === undefined) throw await missingTask(database, taskId, accountId);
   return part;
 }
+
+/** An attempt at an upstream, as the timeline has it. */
+interface UpstreamAttempt {
+  /** Unix seconds. */
+  readonly at: number;
+  /** Its id, else its position in the route, from 1. */
+  readonly upstream: string;
+  readonly outcome: 'accepted' | 'rejected' | 'unanswered' | 'failed';
+  readonly reason: string | undefined;
+}
+
+const ATTEMPTS: ReadonlyMap<string, UpstreamAttempt['outcome']> = new Map([
+  ['submitted', 'accepted'],
+  ['provider_refused', 'rejected'],
+  ['provider_unanswered', 'unanswered'],
+  ['provider_failed', 'failed'],
+]);
+
+/** What upstreams did with a task, in order. */
+export function attemptsAt(events: readonly TaskEvent[]): readonly UpstreamAttempt[] {
+  return events.flatMap(({ at, type, detail }) => {
+    const outcome = ATTEMPTS.get(type);
+    if (outcome === undefined) return [];
+    const { upstream = '', reason } = detail ?? {};
+    return [{ at, upstream: String(upstream), outcome, reason: reason === undefined ? undefined : String(reason) }];
+  });
+}

@@ -1,4 +1,5 @@
 /** The calls that are lines of a batch, as the batch reads, stops and deletes them (src/batches/). */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { BilledUsage } from '../tally.ts';
 import type { BackgroundState } from './call-record.ts';
@@ -10,11 +11,17 @@ export interface BatchCallState {
   readonly state: BackgroundState;
   /** Of one that was answered. */
   readonly usage: BilledUsage | null;
+  /** Why it waits, if it has been put off; not an account that is no longer suspended. */
+  readonly waitingFor: WaitReason | null;
 }
 
 const selectStates: Statement = {
   name: 'select_states_of_batch_calls',
-  text: `SELECT line, state, CASE WHEN state = 'answered' THEN settlement -> 'usage' END AS usage
+  text: `SELECT line, state, CASE WHEN state = 'answered' THEN settlement -> 'usage' END AS usage,
+                CASE WHEN ended_at IS NULL AND NOT is_running
+                      AND (waiting_for <> 'account'
+                           OR (SELECT a.status FROM accounts a WHERE a.id = account_id) = 'suspended')
+                     THEN waiting_for END AS "waitingFor"
            FROM background_calls WHERE batch_id = $1 AND line >= $2 AND line < $3`,
 };
 
@@ -38,6 +45,30 @@ export interface BatchCallResult {
   readonly error: CallError | null;
 }
 
+/** Lines of a batch, and whose content is wanted. */
+interface ResultRange {
+  readonly first: number;
+  readonly last: number;
+  readonly of: BatchCallResult['state'];
+}
+
+const selectSizes: Statement = {
+  name: 'select_result_sizes_of_batch_calls',
+  text: `SELECT line, octet_length(CASE WHEN $4 = 'answered' THEN answer::text ELSE error::text END) AS bytes
+           FROM background_calls WHERE batch_id = $1 AND line BETWEEN $2 AND $3 AND state = $4`,
+};
+
+/** @returns how large the content of each is. */
+export async function readBatchCallSizes(
+  database: Queryable,
+  batchId: string,
+  { first, last, of }: ResultRange,
+): Promise<readonly (readonly [line: number, bytes: number])[]> {
+  const values = [batchId, first, last, of];
+  const rows = await database.query<{ line: number; bytes: number | null }>(selectSizes, values);
+  return rows.map(({ line, bytes }) => [line, bytes ?? 0]);
+}
+
 const selectResults: Statement = {
   name: 'select_results_of_batch_calls',
   text: `SELECT id, line, state, CASE WHEN $4 = 'answered' THEN answer END AS answer,
@@ -50,7 +81,7 @@ const selectResults: Statement = {
 export async function readBatchCallResults(
   database: Queryable,
   batchId: string,
-  { first, last, of }: { readonly first: number; readonly last: number; readonly of: BatchCallResult['state'] },
+  { first, last, of }: ResultRange,
 ): Promise<readonly BatchCallResult[]> {
   return database.query<BatchCallResult>(selectResults, [batchId, first, last, of]);
 }

@@ -2,10 +2,12 @@
  * The rows of text calls that no connection waits for: creating, reading, and taking the turns in which attempts run
  * them. What an attempt has made of a call is recorded in record-outcome.ts.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
-import { requestWork } from '../../tasks/outbox/outbox.ts';
+import { LEASE_SECONDS } from '../money/process-lease.ts';
 import type { TextSurface } from '../source.ts';
+import { WAITS_HOURS, admitNext, lockBackgroundQueue } from './queue.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -48,7 +50,7 @@ export interface BackgroundCall {
   readonly isStreamed: boolean;
   /** Null: those that the key has when the call is run. */
   readonly spendCapIds: readonly string[] | null;
-  readonly request: Json | null;
+  /** The size of its request; 0 for the line of a batch. */
   readonly requestBytes: number;
   readonly batchId: string | null;
   readonly line: number | null;
@@ -57,6 +59,8 @@ export interface BackgroundCall {
   /** Unix seconds. */
   readonly createdAt: number;
   readonly startedAt: number;
+  /** Until when it may wait for what passes: the end of its batch's window, or a day. */
+  readonly waitsUntil: number;
 }
 
 /** What an account may have in the background at the same time, batches apart. These limits are ours. */
@@ -76,13 +80,6 @@ export class BackgroundFullError extends DarkroomError {
   }
 }
 
-/** How long a call that cannot begin is tried again. */
-export const WAITS_HOURS = 24;
-
-const lockAccountCalls: Statement = {
-  name: 'lock_background_calls',
-  text: `SELECT pg_advisory_xact_lock(hashtextextended('background_calls:' || $1::text, 0))`,
-};
 const countOpen: Statement = {
   name: 'count_open_background_calls',
   text: `SELECT count(*)::integer AS calls, coalesce(sum(request_bytes), 0)::float8 AS bytes FROM background_calls
@@ -91,17 +88,17 @@ const countOpen: Statement = {
 const insertCall: Statement = {
   name: 'insert_background_call',
   text: `INSERT INTO background_calls (id, account_id, key_id, surface, is_streamed, spend_cap_ids, request, request_bytes,
-                                       response)
-         VALUES ($1, $2, $3, $4, $5, $6::text[], $7::json, $8, $9::json)`,
+                                       response, is_admitted)
+         VALUES ($1, $2, $3, $4, $5, $6::text[], $7::json, $8, $9::json, false)`,
 };
 
-/** Records a call and requests its workflow, in the transaction that accepts it. @throws {BackgroundFullError} */
+/** Records a call at the end of its account's queue, in the transaction that accepts it. @throws {BackgroundFullError} */
 export async function insertBackgroundCall(transaction: Queryable, call: NewBackgroundCall): Promise<void> {
   const { id, accountId } = call;
   const request = JSON.stringify(call.request);
   const bytes = Buffer.byteLength(request);
   // One after another, so that together they cannot pass the limit.
-  await transaction.query(lockAccountCalls, [accountId]);
+  await lockBackgroundQueue(transaction, accountId);
   const [open] = await transaction.query<{ calls: number; bytes: number }>(countOpen, [accountId]);
   if (open !== undefined && (open.calls >= MAX_OPEN.calls || open.bytes + bytes > MAX_OPEN.bytes)) {
     throw new BackgroundFullError();
@@ -117,23 +114,19 @@ export async function insertBackgroundCall(transaction: Queryable, call: NewBack
     bytes,
     JSON.stringify(call.response),
   ]);
-  await requestWork(transaction, 'start_background_call', accountId, id);
+  await admitNext(transaction, accountId);
 }
 
 const insertBatchLines: Statement = {
   name: 'insert_background_calls_of_batch',
-  text: `WITH inserted AS (
-           INSERT INTO background_calls (id, account_id, key_id, surface, batch_id, line, line_begin)
-           SELECT l.id, $1, $2, $3, $4, l.line, l.line_begin
-             FROM unnest($5::text[], $6::integer[], $7::bigint[]) AS l (id, line, line_begin)
-           ON CONFLICT DO NOTHING RETURNING id)
-         INSERT INTO outbox (kind, account_id, subject_id, is_ready)
-         SELECT 'start_background_call', $1, id, true FROM inserted
-         ON CONFLICT (kind, subject_id) DO NOTHING`,
+  text: `INSERT INTO background_calls (id, account_id, key_id, surface, batch_id, line, line_begin, is_admitted)
+         SELECT l.id, $1, $2, $3, $4, l.line, l.line_begin, false
+           FROM unnest($5::text[], $6::integer[], $7::bigint[]) AS l (id, line, line_begin)
+         ON CONFLICT DO NOTHING`,
 };
 
 /**
- * Records lines of a batch and requests their workflows. A line that was recorded before does not change.
+ * Records lines of a batch at the end of their account's queue. A line that was recorded before does not change.
  *
  * @param batch whose lines they are, with the account and the key that pay.
  */
@@ -156,76 +149,136 @@ export async function insertBatchCalls(
     lines.map(({ line }) => line),
     lines.map(({ lineBegin }) => lineBegin),
   ]);
+  await lockBackgroundQueue(transaction, batch.accountId);
+  await admitNext(transaction, batch.accountId);
 }
 
-/**
- * Calls in the background leave half of the account's concurrent calls to others. One that has waited for as long as it
- * may is tried in any case, and then fails.
- */
-const selectRoom: Statement = {
-  name: 'select_room_for_background_call',
-  text: `SELECT b.touched_at < now() - interval '1 minute' AS "isOld",
-                c.text_streams < greatest(1, c.text_streams_cap / 2)
-                  OR b.created_at < now() - make_interval(hours => ${WAITS_HOURS})
-                  OR EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL) AS "hasRoom"
-           FROM background_calls b JOIN account_counters c ON c.account_id = b.account_id
-          WHERE b.id = $1 AND b.ended_at IS NULL`,
-};
 const touch: Statement = {
   name: 'touch_background_calls',
   text: 'UPDATE background_calls SET touched_at = now() WHERE id = ANY ($1) AND ended_at IS NULL',
 };
-
-/**
- * Whether a call may begin: a check that is cheap, because many calls of an account may wait.
- *
- * @returns undefined if it has ended.
- */
-export async function hasRoomFor(database: Queryable, id: string): Promise<boolean | undefined> {
-  const [row] = await database.query<{ hasRoom: boolean; isOld: boolean }>(selectRoom, [id]);
-  if (row !== undefined && !row.hasRoom && row.isOld) await touchCalls(database, [id]);
-  return row?.hasRoom;
-}
 
 /** Records that the calls are being worked on. */
 export async function touchCalls(database: Queryable, ids: readonly string[]): Promise<void> {
   await database.query(touch, [ids]);
 }
 
+/**
+ * An attempt is alive as long as its process has its lease; which of its own are, a process knows itself (run.ts), also
+ * if the database has lost their ends (docs/decisions/0037). Like the sweep of holds (money/sweep.ts), a process takes
+ * over from others only once its own lease has run unbroken: after an outage of the database all of them have expired.
+ */
+const IS_DEAD = `NOT EXISTS (SELECT FROM text_processes p WHERE p.id = b.process_id AND p.leased_until > now())
+                 AND EXISTS (SELECT FROM text_processes p
+                              WHERE p.id = $2 AND p.leased_until > now()
+                                AND p.unbroken_since <= now() - make_interval(secs => ${LEASE_SECONDS}))`;
+
+/** Beside what the settlement of the call records (money/move.ts): the same row. The hold of the call is in `t`. */
+const bookLostRequests = (requests: string, attempt: string): string =>
+  `INSERT INTO operator_costs AS o (task_id, upstream, model, reason, at_most_micro_usd)
+   SELECT a.id || ':lost', 'text', t.model, 'attempt_lost', t.held_micro_usd * ${requests}
+     FROM ${attempt} a JOIN text_calls t ON t.id = a.id AND t.model IS NOT NULL
+    WHERE ${requests} > 0
+   ON CONFLICT (task_id) DO UPDATE SET at_most_micro_usd = o.at_most_micro_usd + excluded.at_most_micro_usd`;
+
 const begin: Statement = {
   name: 'begin_background_attempt',
-  text: `UPDATE background_calls
-            SET state = 'in_progress', attempts = attempts + 1, is_running = true,
-                lost_attempts = lost_attempts + CASE WHEN is_running THEN 1 ELSE 0 END,
-                started_at = coalesce(started_at, now()), touched_at = now()
-          WHERE id = $1 AND ended_at IS NULL
-      RETURNING id, account_id AS "accountId", key_id AS "keyId", surface, attempts AS attempt,
-                lost_attempts AS "lostAttempts", is_streamed AS "isStreamed", spend_cap_ids AS "spendCapIds", request,
+  text: `WITH earlier AS (
+           SELECT id, is_running, is_sent FROM background_calls b
+            WHERE id = $1 AND ended_at IS NULL AND (NOT is_running OR process_id = $2 OR (${IS_DEAD})) FOR NO KEY UPDATE),
+         begun AS (
+           UPDATE background_calls b
+              SET state = 'in_progress', attempts = attempts + 1, is_running = true, is_sent = false, process_id = $2,
+                  lost_attempts = lost_attempts + e.is_running::integer, started_at = coalesce(started_at, now()),
+                  touched_at = now()
+             FROM earlier e WHERE b.id = e.id
+        RETURNING b.*),
+         lost AS (
+           ${bookLostRequests('(a.is_running AND a.is_sent)::integer', 'earlier')})
+         SELECT id, account_id AS "accountId", key_id AS "keyId", surface, attempts AS attempt,
+                lost_attempts AS "lostAttempts", is_streamed AS "isStreamed", spend_cap_ids AS "spendCapIds",
                 request_bytes AS "requestBytes", batch_id AS "batchId", line, line_begin::float8 AS "lineBegin", response,
                 extract(epoch FROM created_at)::float8 AS "createdAt",
-                extract(epoch FROM started_at)::float8 AS "startedAt"`,
+                extract(epoch FROM started_at)::float8 AS "startedAt",
+                extract(epoch FROM coalesce((SELECT w.expires_at FROM batches w WHERE w.id = begun.batch_id),
+                                            created_at + interval '${WAITS_HOURS} hours'))::float8 AS "waitsUntil"
+           FROM begun`,
 };
 
-/** Begins an attempt, which from now on is the only one that may record anything. @returns undefined if it has ended. */
-export async function beginAttempt(database: Queryable, id: string): Promise<BackgroundCall | undefined> {
-  const [call] = await database.query<BackgroundCall>(begin, [id]);
+/**
+ * Begins an attempt, which from now on is the only one that may record anything.
+ *
+ * @param processId of this process, which makes no other attempt at the call.
+ * @returns undefined if the call has ended, or an attempt of another process is alive.
+ */
+export async function beginAttempt(
+  database: Queryable,
+  id: string,
+  processId: string,
+): Promise<BackgroundCall | undefined> {
+  const [call] = await database.query<BackgroundCall>(begin, [id, processId]);
   return call;
+}
+
+const markSent: Statement = {
+  name: 'mark_background_attempt_sent',
+  text: `UPDATE background_calls SET is_sent = true WHERE id = $1 AND attempts = $2 AND ended_at IS NULL RETURNING id`,
+};
+
+/**
+ * Records that a request of an attempt is about to be sent to an upstream that may bill it.
+ *
+ * @returns false: the call has ended, or another attempt has begun.
+ */
+export async function markAttemptSent(
+  database: Queryable,
+  { id, attempt }: Pick<BackgroundCall, 'id' | 'attempt'>,
+): Promise<boolean> {
+  return (await database.query(markSent, [id, attempt])).length > 0;
+}
+
+const selectRequest: Statement = {
+  name: 'select_background_request',
+  text: 'SELECT request::text AS request FROM background_calls WHERE id = $1',
+};
+
+/** The request of a call that is not a line of a batch, as it is stored; undefined if the call has ended. */
+export async function readRequest(database: Queryable, id: string): Promise<string | undefined> {
+  const [row] = await database.query<{ request: string | null }>(selectRequest, [id]);
+  return row?.request ?? undefined;
 }
 
 const release: Statement = {
   name: 'release_background_attempt',
-  text: `UPDATE background_calls
-            SET is_running = false, touched_at = now(), state = CASE WHEN $3 THEN 'queued' ELSE state END
-          WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
+  text: `WITH released AS (
+           UPDATE background_calls
+              SET is_running = false, is_sent = false, touched_at = now(),
+                  state = CASE WHEN $3 THEN 'queued' ELSE state END, lost_attempts = lost_attempts + $4::boolean::integer,
+                  waiting_for = $6
+            WHERE id = $1 AND attempts = $2 AND ended_at IS NULL
+        RETURNING id)
+         ${bookLostRequests('$5::integer', 'released')}`,
 };
 
-/** An attempt ends without an outcome, so that another one may begin. @param isWaiting it has not really begun. */
+/** What is left of an attempt that ended without an outcome. */
+export interface ReleasedAttempt {
+  /** It has not really begun. */
+  readonly isWaiting?: boolean;
+  /** Why it is put off, if it is. */
+  readonly waitingFor?: WaitReason | undefined;
+  /** It counts among those after which the call is given up. */
+  readonly isLost?: boolean;
+  /** Requests of it that an upstream may bill. */
+  readonly lostRequests?: number;
+}
+
+/** An attempt ends without an outcome, so that another one may begin. */
 export async function releaseAttempt(
   database: Queryable,
   { id, attempt }: Pick<BackgroundCall, 'id' | 'attempt'>,
-  isWaiting: boolean,
+  { isWaiting = false, waitingFor, isLost = false, lostRequests = 0 }: ReleasedAttempt = {},
 ): Promise<void> {
-  await database.query(release, [id, attempt, isWaiting]);
+  await database.query(release, [id, attempt, isWaiting, isLost || lostRequests > 0, lostRequests, waitingFor ?? null]);
 }
 
 const selectSuperseded: Statement = {

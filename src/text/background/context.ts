@@ -2,6 +2,7 @@
 import type { Authenticator, Caller } from '../../accounts/authenticate.ts';
 import type { OpenResponses } from '../../accounts/open-responses.ts';
 import type { Database } from '../../database/database.ts';
+import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { DecodedTextCall, TextAnswers } from '../answer.ts';
 import type { TextProblem } from '../encoder.ts';
@@ -22,34 +23,30 @@ export interface DecodedBackgroundCall {
 
 export interface BackgroundContext {
   readonly database: Database;
+  readonly accountDatabase: AccountDatabase;
   readonly logger: Logger;
-  readonly ledger: Pick<TextLedger, 'hold' | 'settle'>;
+  readonly ledger: Pick<TextLedger, 'hold' | 'settle' | 'processId'>;
   readonly textAnswers: Pick<TextAnswers, 'answer'>;
   readonly authenticator: Pick<Authenticator, 'callerOfKey'>;
   readonly openResponses: Pick<OpenResponses, 'register'>;
   readonly watch: AttemptWatch;
+  /** The calls at which this process makes an attempt at this moment, by id. */
+  readonly attempts: Set<string>;
+  /** Work was requested in the outbox. */
+  wakeLauncher(): void;
   /**
-   * The body of the call's request, as it was sent.
-   *
-   * @throws {DarkroomError} it is a line of a batch, and no request.
-   */
-  readBody(call: BackgroundCall): Promise<{ readonly body: Readonly<Record<string, unknown>>; readonly bytes: number }>;
-  /**
-   * Decodes and checks it like a request of its endpoint.
+   * Reads the request of a call, and decodes and checks it like a request of its endpoint.
    *
    * @param until aborted when the attempt has ended.
-   * @throws {DarkroomError} what the endpoint would answer. @throws {ShareExhaustedError} there is no memory for it.
+   * @throws {DarkroomError} what the endpoint would answer, or it is a line of a batch, and no request.
+   * @throws {ShareExhaustedError} there is no memory for it.
    */
   decode(
     call: BackgroundCall,
-    request: {
-      readonly caller: Caller;
-      readonly body: Readonly<Record<string, unknown>>;
-      /** The size of the request. */
-      readonly bytes: number;
-      readonly until: AbortSignal;
-    },
+    request: { readonly caller: Caller; readonly until: AbortSignal },
   ): Promise<DecodedBackgroundCall>;
+  /** The request of a call that is not a line of a batch, as it was sent; null: the call has ended. */
+  readRequest(call: BackgroundCall): Promise<Readonly<Record<string, unknown>> | null>;
   /** An error as the endpoints report it. */
   problemOf(error: unknown): TextProblem;
   /** Milliseconds since 1970, by the database's clock. */

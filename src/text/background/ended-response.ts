@@ -10,7 +10,10 @@ import type { BackgroundCall } from './call-record.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-type EndedCall = Pick<BackgroundCall, 'id' | 'accountId' | 'request' | 'response'>;
+type EndedCall = Pick<BackgroundCall, 'id' | 'accountId' | 'response'> & {
+  /** As it was sent. */
+  readonly request: Json | null;
+};
 
 /** @param changes to the response object as it was created. @param now milliseconds since 1970. */
 export function endedResponse(

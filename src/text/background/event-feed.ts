@@ -2,6 +2,7 @@
  * Follows the recorded streams of responses in the background, whichever process generates them: one poller per
  * process, which runs only while there are readers, as for events of tasks (tasks/listing/feed.ts).
  */
+import { setMaxListeners } from 'node:events';
 import type { Queryable, Statement } from '../../database/database.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -62,6 +63,8 @@ export function createBackgroundFeed({
   let isPolling = false;
   let failures = 0;
   const closing = new AbortController();
+  // Each reader adds a listener.
+  setMaxListeners(0, closing.signal);
 
   const poll = async (): Promise<void> => {
     // A client may be slower than the model.

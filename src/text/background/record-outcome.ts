@@ -7,6 +7,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import type { TextLedger } from '../money/text-ledger.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
 import type { TextSettlement } from '../money/text-call.ts';
+import type { TextCallEnd } from '../../telemetry/metrics-text.ts';
 import { saveResponse, saveUsage } from '../responses/stored-responses.ts';
 import type { ResponseToSave } from '../responses/stored-responses.ts';
 import type { BackgroundCall, BackgroundState } from './call-record.ts';
@@ -75,7 +76,8 @@ const cancelStatement: Statement = {
           WHERE id = $1`,
 };
 
-type OpenCall = Pick<BackgroundCall, 'id' | 'accountId' | 'request' | 'response' | 'isStreamed'> & {
+type OpenCall = Pick<BackgroundCall, 'id' | 'accountId' | 'response' | 'isStreamed'> & {
+  readonly request: Readonly<Record<string, unknown>> | null;
   readonly isRunning: boolean;
 };
 
@@ -176,17 +178,28 @@ interface SettlementJson {
   readonly capturedMicroUsd: string;
   readonly usage: TextSettlement['usage'];
   readonly upstream: string | null;
+  readonly outcome?: TextCallEnd;
+  readonly errorReason?: string | undefined;
+  readonly lostRequests?: number | undefined;
 }
 
-function settlementJson({ capturedMicroUsd, usage, upstream }: TextSettlement): SettlementJson {
-  return { capturedMicroUsd: String(capturedMicroUsd), usage, upstream: upstream ?? null };
+function settlementJson(settlement: TextSettlement): SettlementJson {
+  const { capturedMicroUsd, usage, upstream, outcome, errorReason, lostRequests } = settlement;
+  return {
+    capturedMicroUsd: String(capturedMicroUsd),
+    usage,
+    upstream: upstream ?? null,
+    ...(outcome === undefined ? {} : { outcome }),
+    ...(errorReason === undefined ? {} : { errorReason }),
+    ...(lostRequests === undefined ? {} : { lostRequests }),
+  };
 }
 
 function settlementOf(
   { id, accountId }: Pick<TextSettlement, 'id' | 'accountId'>,
-  { capturedMicroUsd, usage, upstream }: SettlementJson,
+  { capturedMicroUsd, upstream, ...rest }: SettlementJson,
 ): TextSettlement {
-  return { id, accountId, capturedMicroUsd: BigInt(capturedMicroUsd), usage, upstream: upstream ?? undefined };
+  return { ...rest, id, accountId, capturedMicroUsd: BigInt(capturedMicroUsd), upstream: upstream ?? undefined };
 }
 
 function jsonOrNull(value: object | undefined): string | null {

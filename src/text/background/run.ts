@@ -3,14 +3,16 @@
  * hold belongs to the call, only the last attempt records an outcome, and only what was recorded is settled.
  */
 import pRetry from 'p-retry';
+import type { Options } from 'p-retry';
 import type { Caller } from '../../accounts/authenticate.ts';
+import type { AccessEnded } from '../../accounts/open-responses.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Queryable } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
-import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { accessEnded } from '../answer.ts';
 import { errorBody } from '../error-body.ts';
+import { TooManyStreamsError } from '../money/hold-one-by-one.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
 import type { TextSettlement } from '../money/text-call.ts';
 import { errorMembers, responseError } from '../responses/failure.ts';
@@ -18,13 +20,13 @@ import { wireUsage } from '../responses/response-object.ts';
 import { TextFailure } from '../text-failure.ts';
 import { createCallMoney } from './call-money.ts';
 import type { CallMoney } from './call-money.ts';
-import { WAITS_HOURS, beginAttempt, hasRoomFor, releaseAttempt } from './call-record.ts';
-import type { BackgroundCall } from './call-record.ts';
+import { beginAttempt, markAttemptSent, releaseAttempt, touchCalls } from './call-record.ts';
+import type { BackgroundCall, ReleasedAttempt } from './call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
 import { endedResponse } from './ended-response.ts';
 import { EventRecorder, appendEvents } from './event-log.ts';
 import type { StreamEvent } from './event-log.ts';
-import { bookLostAttempts } from './lost-cost.ts';
+import { admitWaiting, hasRoomFor } from './queue.ts';
 import { recordOutcome, recordSeen } from './record-outcome.ts';
 import type { CallOutcome } from './record-outcome.ts';
 
@@ -32,15 +34,33 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Attempts whose processes may die before the call fails: it may be the call that kills them. */
 const MAX_LOST_ATTEMPTS = 5;
-/** How long a call waits for an upstream that is rate limited, with its money held. */
+/** How long a call waits for an upstream that is rate limited, with its money held; that of a batch, as for the rest. */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
-/** An answer is paid for: its record is retried while the database is unavailable, in milliseconds. */
-const RECORD_RETRY = { retries: 30, minTimeout: 200, factor: 2, maxTimeout: 10_000 } as const;
+/**
+ * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is the release of
+ * an attempt, which otherwise counts as alive as long as its process.
+ */
+const RECORD_RETRY: Options = {
+  retries: Infinity,
+  minTimeout: 200,
+  factor: 2,
+  maxTimeout: 10_000,
+  unref: true,
+  shouldRetry: ({ error }) => error instanceof DarkroomError && error.waitsFor !== undefined,
+};
 
-/** `wait`: it cannot be answered at this moment, and not before so many milliseconds have passed. */
-export type AttemptResult = { readonly kind: 'ended' } | { readonly kind: 'wait'; readonly ms: number };
+/**
+ * `wait`: it cannot be answered at this moment, and not before so many milliseconds have passed. `turn`: it waits for
+ * other calls of its account, which may end at any time, and no longer for each.
+ */
+export type AttemptResult =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'turn' };
 
 const ENDED: AttemptResult = { kind: 'ended' };
+const WAITS_FOR_TURN: AttemptResult = { kind: 'turn' };
+const NEXT_ATTEMPT: AttemptResult = { kind: 'wait', ms: 0 };
 
 /** What an attempt has come to, before it is recorded. */
 type Finding =
@@ -50,28 +70,52 @@ type Finding =
   | { readonly kind: 'stopped' };
 
 /**
+ * What stops an attempt. That Temporal no longer awaits it does not: it may be the connection to Temporal that is lost,
+ * and a request that was sent is paid for.
+ */
+export interface AttemptStops {
+  /** Aborted when this process stops: an attempt that has sent nothing to an upstream is left to another process. */
+  readonly stopping: AbortSignal;
+  /** Aborted when the process has waited for upstreams for as long as it may. */
+  readonly ending: AbortSignal;
+}
+
+/**
  * Runs a call until it has ended, has to wait, or is left to another attempt.
  *
- * @param signal aborted when this process stops or the attempt is no longer awaited.
  * @throws {Error} it is left to another attempt.
  */
 export async function runBackgroundCall(
   context: BackgroundContext,
   id: string,
-  signal: AbortSignal,
+  stops: AttemptStops,
 ): Promise<AttemptResult> {
+  stops.stopping.throwIfAborted();
+  const { attempts } = context;
+  // The attempt that is alive records its answer, whether anything awaits it or not.
+  if (attempts.has(id)) return NEXT_ATTEMPT;
+  attempts.add(id);
+  const result = await attemptCall(context, id, stops).finally(() => attempts.delete(id));
+  if (result.kind === 'ended' && (await admitWaiting(context, id)) > 0) context.wakeLauncher();
+  return result;
+}
+
+async function attemptCall(context: BackgroundContext, id: string, stops: AttemptStops): Promise<AttemptResult> {
   const { database } = context;
-  const hasRoom = await hasRoomFor(database, id);
-  if (hasRoom === undefined) return ENDED;
-  if (!hasRoom) return { kind: 'wait', ms: 0 };
-  const call = await beginAttempt(database, id);
-  if (call === undefined) return ENDED;
-  const money = createCallMoney(context);
+  const room = await hasRoomFor(database, id);
+  if (room === undefined) return ENDED;
+  if (!room.hasRoom) {
+    if (room.isOld) await touchCalls(database, [id]);
+    return WAITS_FOR_TURN;
+  }
+  const call = await beginAttempt(database, id, context.ledger.processId);
+  if (call === undefined) return NEXT_ATTEMPT;
+  const attempt = new Attempt(context, call, createCallMoney(context));
   if (call.lostAttempts > MAX_LOST_ATTEMPTS) {
     context.logger.error({ call: id, attempts: call.attempt }, 'text call in the background given up');
-    return record(context, { call, money }, { kind: 'failed', error: new TextFailure('interrupted', 'given up') });
+    return attempt.end({ kind: 'failed', error: new TextFailure('interrupted', 'given up') });
   }
-  return new Attempt(context, call, money).run(signal);
+  return attempt.run(stops);
 }
 
 class Attempt {
@@ -81,6 +125,7 @@ class Attempt {
   readonly #controller = new AbortController();
   #decoded: DecodedBackgroundCall | undefined;
   #events: EventRecorder | undefined;
+  #isSent = false;
 
   constructor(context: BackgroundContext, call: BackgroundCall, money: CallMoney) {
     this.#context = context;
@@ -88,24 +133,34 @@ class Attempt {
     this.#money = money;
   }
 
-  async run(signal: AbortSignal): Promise<AttemptResult> {
-    const onStop = (): void => this.#controller.abort(new TextFailure('interrupted', 'the process stops'));
-    signal.addEventListener('abort', onStop, { once: true });
-    if (signal.aborted) onStop();
+  async run({ stopping, ending }: AttemptStops): Promise<AttemptResult> {
+    const stop = ({ reason }: AbortSignal): void => {
+      this.#controller.abort(new TextFailure('interrupted', 'the process stops', { cause: reason }));
+    };
+    const onStopping = (): void => {
+      if (!this.#isSent) stop(stopping);
+    };
+    const onEnding = (): void => stop(ending);
+    stopping.addEventListener('abort', onStopping, { once: true });
+    ending.addEventListener('abort', onEnding, { once: true });
+    if (stopping.aborted) onStopping();
     const unwatch = this.#context.watch.add(this.#call, () => this.#controller.abort());
     const until = new AbortController();
     let unregister = (): void => {};
     try {
       const finding = await this.#find(until.signal, (caller) => {
-        unregister = this.#context.openResponses.register(caller, (reason) => this.#controller.abort(reason));
+        // A line that has begun ends, is answered and charged, as a task is.
+        if (this.#call.batchId !== null) return;
+        unregister = this.#context.openResponses.register(caller, (reason) => void this.#endUnlessItPasses(reason));
       });
-      return await this.#conclude(finding, signal);
+      return await this.#conclude(finding);
     } finally {
       unregister();
       until.abort();
       unwatch();
       await this.#events?.close();
-      signal.removeEventListener('abort', onStop);
+      stopping.removeEventListener('abort', onStopping);
+      ending.removeEventListener('abort', onEnding);
     }
   }
 
@@ -117,10 +172,19 @@ class Attempt {
       const keyCaller = await context.authenticator.callerOfKey(call.keyId);
       const caller = call.spendCapIds === null ? keyCaller : { ...keyCaller, spendCapIds: call.spendCapIds };
       onCaller(caller);
-      this.#decoded = await context.decode(call, { caller, until, ...(await context.readBody(call)) });
+      this.#decoded = await context.decode(call, { caller, until });
       return await this.#answer(caller, this.#decoded);
     } catch (error) {
       return this.#findingOf(error);
+    }
+  }
+
+  /** What has begun is paid for: it ends if its key has no successor, and not because its account is suspended. */
+  async #endUnlessItPasses(reason: AccessEnded): Promise<void> {
+    try {
+      await this.#context.authenticator.callerOfKey(this.#call.keyId);
+    } catch (error) {
+      if (!(error instanceof DarkroomError) || error.waitsFor === undefined) this.#controller.abort(reason);
     }
   }
 
@@ -135,6 +199,7 @@ class Attempt {
         ...call,
         createdAt: createdAtOf(this.#call),
         money: this.#money,
+        beforeSend: () => this.#beforeSend(),
         onAnswered: (response) => {
           whole = response;
           return Promise.resolve();
@@ -159,6 +224,15 @@ class Attempt {
     return this.#findingOf(failure?.error);
   }
 
+  async #beforeSend(): Promise<void> {
+    const { signal } = this.#controller;
+    signal.throwIfAborted();
+    if (this.#isSent) return;
+    this.#isSent = true;
+    if (!(await markAttemptSent(this.#context.database, this.#call))) this.#controller.abort();
+    signal.throwIfAborted();
+  }
+
   async #openEvents({ deltas }: DecodedBackgroundCall['call']): Promise<void> {
     this.#events = await EventRecorder.open(this.#context.database, this.#call);
     // What was recorded before, in place of this attempt's first event, has numbers as well.
@@ -172,47 +246,56 @@ class Attempt {
     return signal.aborted && !(signal.reason instanceof TextFailure) ? { kind: 'stopped' } : { kind: 'failed', error };
   }
 
-  async #conclude(finding: Finding, signal: AbortSignal): Promise<AttemptResult> {
-    const { database } = this.#context;
+  async #conclude(finding: Finding): Promise<AttemptResult> {
     if (finding.kind === 'stopped') {
       const settlement = this.#money.settlement();
-      if (settlement !== undefined) await settleSeen(this.#context, this.#call, settlement);
-      return ENDED;
+      const isOver = settlement !== undefined && (await settleSeen(this.#context, this.#call, settlement));
+      return isOver ? ENDED : NEXT_ATTEMPT;
     }
     if (finding.kind === 'failed') {
       const { error } = finding;
-      if (signal.aborted) {
-        await releaseAttempt(database, this.#call, false);
-        signal.throwIfAborted();
+      const stopReason = interruptionOf(this.#controller.signal);
+      if (stopReason !== undefined) {
+        await this.#release();
+        throw stopReason;
       }
       if (isToBeRepeated(error)) {
-        // A fault of ours counts as a lost attempt.
-        if (isOutage(error)) await releaseAttempt(database, this.#call, false).catch(() => {});
+        await this.#release({ isLost: !isOutage(error) });
         throw error;
       }
-      const waitMs = this.#waitFor(error);
-      if (waitMs !== undefined) {
-        await releaseAttempt(database, this.#call, this.#money.settlement() === undefined);
-        return { kind: 'wait', ms: waitMs };
+      if (this.#waitsFor(error)) {
+        await this.#release({ isWaiting: this.#money.settlement() === undefined, waitingFor: error.waitsFor });
+        const ms = (error.retryAfterSeconds ?? 0) * 1_000;
+        return error instanceof TooManyStreamsError ? WAITS_FOR_TURN : { kind: 'wait', ms };
       }
     }
-    await this.#events?.close();
-    const concluded = { call: this.#call, money: this.#money, decoded: this.#decoded, events: this.#events };
-    return record(this.#context, concluded, finding);
+    return this.end(finding);
   }
 
-  /** @returns how long to wait before another attempt; undefined: the call has failed. */
-  #waitFor(error: unknown): number | undefined {
-    if (!(error instanceof DarkroomError)) return undefined;
-    const nowSeconds = this.#context.now() / 1000;
-    const isOfUpstream = error instanceof TextFailure && error.reason === 'upstream_rate_limited';
-    const isOfAccount = error.kind === 'rate_limited' || error instanceof ShareExhaustedError;
-    if (!isOfUpstream && !isOfAccount) return undefined;
-    const endsAt = isOfUpstream
-      ? this.#call.startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60
-      : this.#call.createdAt + WAITS_HOURS * 3_600;
-    if (nowSeconds >= endsAt) return undefined;
-    return (error.retryAfterSeconds ?? 0) * 1_000;
+  /** Records the end of the call. */
+  async end(finding: Exclude<Finding, { kind: 'stopped' }>): Promise<AttemptResult> {
+    await this.#events?.close();
+    const concluded = { call: this.#call, money: this.#money, decoded: this.#decoded, events: this.#events };
+    try {
+      return await record(this.#context, concluded, finding);
+    } catch (error) {
+      const { lostRequests = 0 } = this.#money.settlement() ?? {};
+      await this.#release({ isLost: true, lostRequests: lostRequests + (this.#isSent ? 1 : 0) });
+      throw error;
+    }
+  }
+
+  async #release(released: ReleasedAttempt = {}): Promise<void> {
+    const { lostRequests = 0 } = this.#money.settlement() ?? {};
+    await pRetry(() => releaseAttempt(this.#context.database, this.#call, { lostRequests, ...released }), RECORD_RETRY);
+  }
+
+  /** Whether it is to be tried again, once what was in the way has passed. */
+  #waitsFor(error: unknown): error is DarkroomError {
+    if (!(error instanceof DarkroomError) || error.waitsFor === undefined) return false;
+    const { batchId, startedAt, waitsUntil } = this.#call;
+    const isHeld = error.waitsFor === 'model' && batchId === null;
+    return this.#context.now() / 1000 < (isHeld ? startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60 : waitsUntil);
   }
 }
 
@@ -220,6 +303,11 @@ class Attempt {
 function createdAtOf({ response, createdAt }: BackgroundCall): number {
   const shown = response?.['created_at'];
   return typeof shown === 'number' ? shown : Math.floor(createdAt);
+}
+
+/** Why the process stopped an attempt; undefined: it did not. */
+function interruptionOf({ reason }: AbortSignal): unknown {
+  return reason instanceof TextFailure && reason.reason === 'interrupted' ? reason.cause : undefined;
 }
 
 /** What says nothing about the call: an outage, or a fault of ours. */
@@ -247,34 +335,45 @@ async function record(
   const { database, ledger } = context;
   const nothing = estimatedSettlement({ id: call.id, accountId: call.accountId, inputTokens: 0 }, 0n);
   const settlement = money.settlement() ?? nothing;
-  const outcome = outcomeOf(context, { call, decoded, settlement, events }, finding);
+  const isFailedResponse = finding.kind === 'failed' && call.batchId === null;
+  const request = isFailedResponse ? await pRetry(() => context.readRequest(call), RECORD_RETRY) : null;
+  const outcome = outcomeOf(context, { call, decoded, settlement, events, request }, finding);
   const last = lastEvents(context, outcome, finding);
   const recordMore = async (transaction: Queryable): Promise<void> => {
-    await bookLostAttempts(transaction, call, decoded?.call.model);
     if (events !== undefined) await events.finish(transaction, last);
     else if (call.isStreamed && call.batchId === null) await appendEvents(transaction, call.id, last);
   };
-  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordMore), {
-    ...RECORD_RETRY,
-    shouldRetry: ({ error }) => error instanceof DatabaseUnavailableError,
-  });
-  if (isRecorded) ledger.settle(settlement);
-  else await settleSeen(context, call, settlement);
+  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordMore), RECORD_RETRY);
+  if (!isRecorded) return (await settleSeen(context, call, settlement)) ? ENDED : NEXT_ATTEMPT;
+  ledger.settle(settlement);
   return ENDED;
 }
 
-/** Settles a call that was cancelled meanwhile; one of which another attempt has begun is left to that. */
+/**
+ * Settles a call that was cancelled meanwhile. Another one may be open and without an attempt, because the database has
+ * lost the beginning of this one: the next attempt looks.
+ *
+ * @returns whether it was cancelled.
+ */
 async function settleSeen(
   { database, ledger }: BackgroundContext,
   call: BackgroundCall,
   settlement: TextSettlement,
-): Promise<void> {
-  if (await recordSeen(database, call, settlement)) ledger.settle(settlement);
+): Promise<boolean> {
+  const isCancelled = await recordSeen(database, call, settlement);
+  if (isCancelled) ledger.settle(settlement);
+  return isCancelled;
 }
 
 function outcomeOf(
   context: BackgroundContext,
-  { call, decoded, settlement, events }: Omit<Concluded, 'money'> & Pick<CallOutcome, 'settlement'>,
+  {
+    call,
+    decoded,
+    settlement,
+    events,
+    request,
+  }: Omit<Concluded, 'money'> & Pick<CallOutcome, 'settlement'> & { readonly request: Json | null },
   finding: Exclude<Finding, { kind: 'stopped' }>,
 ): CallOutcome {
   const isLine = call.batchId !== null;
@@ -291,7 +390,7 @@ function outcomeOf(
     state: 'failed',
     settlement,
     error: { status: problem.status, body: errorBody(problem) },
-    response: isLine ? undefined : endedResponse(call, changes, context.now()),
+    response: isLine ? undefined : endedResponse({ ...call, request }, changes, context.now()),
   };
 }
 

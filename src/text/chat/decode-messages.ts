@@ -1,5 +1,6 @@
 /** The conversation of a chat request: what each role may say, and in which parts. */
-import { given, isImageUrl } from '../parameters.ts';
+import { addressOfFile } from '../image-addresses.ts';
+import { given, isFileReference, readImageUrl } from '../parameters.ts';
 import type { ContentPart, Message, ToolCall } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 
@@ -56,7 +57,7 @@ function messageOf(message: WireMessage, where: string): Message {
       return { role: 'tool', toolCallId: message.tool_call_id, content: partsOf(message, where, ['text']) };
     }
     case 'user':
-      return { role: 'user', content: partsOf(message, where, ['text', 'image_url']), ...named };
+      return { role: 'user', content: partsOf(message, where, ['text', 'image_url', 'input_image']), ...named };
     default:
       return { role: message.role, content: partsOf(message, where, ['text']), ...named };
   }
@@ -106,7 +107,15 @@ function partOf(part: WirePart, where: string, role: string, allowed: readonly s
     const message = `${where}.type: got ${shown}, and a message of role ${role} has parts of type ${allowed.join(' or ')}`;
     throw new InvalidTextRequest(`${where}.type`, message, 'unsupported_value');
   }
-  if (part.type === 'image_url') return imageOf(part['image_url'], where);
+  if (part.type === 'image_url') {
+    const value = part['image_url'];
+    const { url, file_id, detail } = (typeof value === 'object' && value !== null ? value : {}) as Members;
+    return imageOf({ url, fileId: file_id, detail }, `${where}.image_url`, 'url');
+  }
+  // The part of responses, with which a file is referred to.
+  if (part.type === 'input_image') {
+    return imageOf({ url: part['image_url'], fileId: part['file_id'], detail: part['detail'] }, where, 'image_url');
+  }
   const field = part.type;
   const value = part[field];
   if (typeof value !== 'string')
@@ -114,18 +123,39 @@ function partOf(part: WirePart, where: string, role: string, allowed: readonly s
   return part.type === 'text' ? { type: 'text', text: value } : { type: 'refusal', refusal: value };
 }
 
-function imageOf(value: unknown, where: string): ContentPart {
-  const { url, detail } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
-  const field = `${where}.image_url`;
-  if (typeof url !== 'string')
-    throw new InvalidTextRequest(`${field}.url`, `${field}.url: want a string`, 'invalid_type');
-  if (!isImageUrl(url)) {
-    const message = `${field}.url: want an https URL or data:image/…;base64,…`;
-    throw new InvalidTextRequest(`${field}.url`, message, 'invalid_image_url');
-  }
-  if (given(detail) === undefined) return { type: 'image', url };
+type Members = Readonly<Record<string, unknown>>;
+
+/** @param field of the image. @param urlMember its member with the URL. */
+function imageOf(
+  image: { readonly url: unknown; readonly fileId: unknown; readonly detail: unknown },
+  field: string,
+  urlMember: string,
+): ContentPart {
+  const url = urlOf(image, field, urlMember);
+  const detail = given(image.detail);
+  if (detail === undefined || detail === '') return { type: 'image', url };
   if (detail !== 'auto' && detail !== 'low' && detail !== 'high') {
     throw new InvalidTextRequest(`${field}.detail`, `${field}.detail: want one of auto, low, high`);
   }
   return { type: 'image', url, detail };
+}
+
+function urlOf(
+  { url, fileId }: { readonly url: unknown; readonly fileId: unknown },
+  field: string,
+  urlMember: string,
+): string {
+  const isOfFile = given(fileId) !== undefined && fileId !== '';
+  if (isOfFile && given(url) !== undefined && url !== '') {
+    throw new InvalidTextRequest(`${field}.file_id`, `${field}: has file_id and ${urlMember}; send only one`);
+  }
+  const member = `${field}.${isOfFile ? 'file_id' : urlMember}`;
+  const value = isOfFile ? fileId : url;
+  if (typeof value !== 'string') throw new InvalidTextRequest(member, `${member}: want a string`, 'invalid_type');
+  if (isOfFile && isFileReference(value)) return addressOfFile(value);
+  if (isOfFile) throw new InvalidTextRequest(member, `${member}: want the id of a file`);
+  const read = readImageUrl(value);
+  if (read !== undefined) return read;
+  const message = `${member}: want an https URL or data:image/…;base64,… of an image that is not HEIC`;
+  throw new InvalidTextRequest(member, message, 'invalid_image_url');
 }

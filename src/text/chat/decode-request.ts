@@ -5,7 +5,7 @@
  */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { compileViolation } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { allowedTools } from '../allowed-tools.ts';
 import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
@@ -50,16 +50,17 @@ const SCHEMAS = {
   parameters: (index: number) => `tools.${index}.function.parameters`,
 };
 
-const findViolation = compileViolation(ChatRequestSchema, 'invalid request');
+const parse = compileOpenAiParse(ChatRequestSchema);
 
-/** Validates the outer form. @throws {InvalidTextRequest} */
+/** Validates the outer form. @returns the body without empty strings that may be left out. @throws {InvalidTextRequest} */
 export function checkChatBody(body: Readonly<Record<string, unknown>>): ChatBody {
-  const violation = findViolation(body);
+  const parsed = parse(body);
+  const { violation } = parsed;
   if (violation !== undefined) {
     const param = violation.field === '' ? undefined : violation.field;
     throw new InvalidTextRequest(param, violation.message, openAiCodeOf(violation));
   }
-  return body as ChatBody;
+  return parsed.value as ChatBody;
 }
 
 /**

@@ -10,6 +10,7 @@ import { IS_WALLET, lockAccountAndWallet } from '../../accounts/wallet.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { moveTextMoney } from './move.ts';
+import { backgroundCap } from './text-call.ts';
 import type { NewTextCall } from './text-call.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
@@ -100,13 +101,17 @@ async function readRoom(transaction: Queryable, accountId: string, calls: readon
   return { ...account, caps: capIds.length === 0 ? [] : await readSpendCaps(transaction, capIds) };
 }
 
-function findRejection(room: Room, { accountId, heldMicroUsd, spendCapIds }: NewTextCall): HoldRejection | undefined {
+function findRejection(
+  room: Room,
+  { accountId, heldMicroUsd, spendCapIds, isBackground = false }: NewTextCall,
+): HoldRejection | undefined {
   if (room.available < heldMicroUsd) return new InsufficientBalanceError(accountId, room.available, heldMicroUsd);
   for (const { capId, period, cap, spent } of room.caps) {
     if (!spendCapIds.includes(capId) || spent + heldMicroUsd <= cap) continue;
     return new SpendCapError(period, cap, cap > spent ? cap - spent : 0n, heldMicroUsd);
   }
-  return room.streams < room.streamsCap ? undefined : new TooManyStreamsError(room.streamsCap);
+  const cap = isBackground ? backgroundCap.of(room.streamsCap) : room.streamsCap;
+  return room.streams < cap ? undefined : new TooManyStreamsError(cap);
 }
 
 function take(room: Room, { heldMicroUsd, spendCapIds }: NewTextCall): void {
@@ -121,7 +126,9 @@ async function holdAll(
   processId: string,
   calls: readonly NewTextCall[],
 ): Promise<void> {
-  const { fits, isLeased } = await moveTextMoney(transaction, accountId, processId, [], calls);
+  // Each was checked in its turn; a later one may have filled the half that those in the background leave.
+  const checked = calls.map((call) => ({ ...call, isBackground: false }));
+  const { fits, isLeased } = await moveTextMoney(transaction, accountId, processId, [], checked);
   if (!isLeased) throw new NoLeaseError('the lease of this process has run out');
   if (!fits) throw new Error('holds that were checked under the lock did not fit');
   for (const [capIds, microUsd] of sumsByCaps(calls)) await chargeSpendCaps(transaction, capIds, microUsd);

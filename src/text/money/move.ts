@@ -7,6 +7,7 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { isSharedWallet } from '../../accounts/wallet.ts';
+import { backgroundCap } from './text-call.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
 
 /**
@@ -20,16 +21,18 @@ const moveStatement: Statement = {
   text: `WITH over AS (
            INSERT INTO text_calls AS t (id, account_id, held_micro_usd, floor_micro_usd, captured_micro_usd, settled_at,
                                         input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, is_estimated,
-                                        is_stored)
+                                        is_stored, upstream, outcome, error_reason)
            SELECT s.id, $1, s.captured, 0, s.captured, now(), s.input, s.cached, s.output, s.reasoning, s.is_estimated,
-                  false
+                  false, s.upstream, s.outcome, s.error_reason
              FROM unnest($2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::integer[], $7::integer[],
-                         $8::boolean[]) AS s (id, captured, input, cached, output, reasoning, is_estimated)
+                         $8::boolean[], $18::text[], $21::text[], $22::text[])
+               AS s (id, captured, input, cached, output, reasoning, is_estimated, upstream, outcome, error_reason)
            ON CONFLICT (id) DO UPDATE
               SET captured_micro_usd = least(excluded.captured_micro_usd, t.held_micro_usd),
                   settled_at = excluded.settled_at, input_tokens = excluded.input_tokens,
                   cached_input_tokens = excluded.cached_input_tokens, output_tokens = excluded.output_tokens,
                   reasoning_tokens = excluded.reasoning_tokens, is_estimated = excluded.is_estimated,
+                  upstream = excluded.upstream, outcome = excluded.outcome, error_reason = excluded.error_reason,
                   due_micro_usd = CASE WHEN NOT excluded.is_estimated
                                         AND excluded.captured_micro_usd > t.held_micro_usd
                                        THEN excluded.captured_micro_usd END
@@ -45,6 +48,12 @@ const moveStatement: Statement = {
              FROM settled t JOIN unnest($2::text[], $18::text[]) AS a (id, upstream) ON a.id = t.id
             WHERE t.due IS NOT NULL
            ON CONFLICT (task_id) DO NOTHING),
+         lost AS (
+           INSERT INTO operator_costs AS o (task_id, upstream, model, reason, at_most_micro_usd)
+           SELECT t.id || ':lost', coalesce(a.upstream, 'text'), t.model, 'attempt_lost', t.held * a.lost
+             FROM settled t JOIN unnest($2::text[], $18::text[], $19::integer[]) AS a (id, upstream, lost) ON a.id = t.id
+            WHERE a.lost > 0
+           ON CONFLICT (task_id) DO UPDATE SET at_most_micro_usd = o.at_most_micro_usd + excluded.at_most_micro_usd),
          freed AS (
            SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held,
                   coalesce(sum(released), 0)::bigint AS released
@@ -63,16 +72,18 @@ const moveStatement: Statement = {
            SELECT * FROM shared),
          wanted AS (
            SELECT * FROM unnest($9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::integer[],
-                                $15::boolean[], $16::jsonb[]) WITH ORDINALITY
-             AS w (id, key_id, model, held, floor, input, is_stored, spend_cap_ids, place)),
+                                $15::boolean[], $16::jsonb[], $20::boolean[], $23::text[]) WITH ORDINALITY
+             AS w (id, key_id, model, held, floor, input, is_stored, spend_cap_ids, is_background, end_user, place)),
          total AS (
-           SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held FROM wanted),
+           SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held,
+                  coalesce(bool_or(is_background), false) AS is_background FROM wanted),
          decision AS (
            SELECT a.calls, a.wallet_id, a.streams, w.available_micro_usd AS available_before,
                   w.held_micro_usd AS held_before, w.available_micro_usd + a.released AS available,
                   w.held_micro_usd - a.freed AS held, l.is_leased,
                   l.is_leased AND t.calls > 0 AND w.available_micro_usd + a.released >= t.held
-                    AND a.streams + t.calls <= a.streams_cap AS fits,
+                    AND a.streams + t.calls <= CASE WHEN t.is_background THEN ${backgroundCap.sql('a.streams_cap')}
+                                                    ELSE a.streams_cap END AS fits,
                   t.calls AS wanted_calls, t.held AS wanted_held
              FROM account a, wallet w, total t,
                   (SELECT EXISTS (SELECT FROM text_processes WHERE id = $17 AND leased_until > now()) AS is_leased) l),
@@ -95,6 +106,9 @@ const moveStatement: Statement = {
            SELECT w.id, $1, w.key_id, w.model, w.held, least(w.floor, w.held), w.input, 
                   w.is_stored, (SELECT array_agg(c) FROM jsonb_array_elements_text(w.spend_cap_ids) c), $17
              FROM decision d, wanted w WHERE d.fits ORDER BY w.place),
+         named AS (
+           INSERT INTO text_call_end_users (call_id, account_id, end_user)
+           SELECT w.id, $1, w.end_user FROM decision d, wanted w WHERE d.fits AND w.end_user IS NOT NULL),
          moves AS (
            SELECT 1 AS part, 0 AS place, id, 'capture' AS kind, captured AS amount, 0 AS available, -captured AS held,
                   key_id, model
@@ -181,6 +195,11 @@ export async function moveTextMoney(
     calls.map(({ spendCapIds }) => (spendCapIds.length === 0 ? null : JSON.stringify(spendCapIds))),
     processId,
     settlements.map(({ upstream }) => upstream ?? null),
+    settlements.map(({ lostRequests }) => lostRequests ?? 0),
+    calls.map(({ isBackground }) => isBackground === true),
+    settlements.map(({ outcome }) => outcome ?? null),
+    settlements.map(({ errorReason }) => errorReason ?? null),
+    calls.map(({ endUser }) => endUser ?? null),
   ]);
   if (moved === undefined) throw new Error('an authenticated account has no counters');
   return moved;

@@ -2,11 +2,11 @@
  * Pruning of text calls (docs/decisions/0055): those that were settled long ago are exported to the object store, and
  * then deleted from the database. The ledger is the permanent record of their money, and is not touched; what else is
  * computed from calls is kept in the transaction that deletes them. A pass may be killed anywhere: what it exported
- * without deleting it is exported again.
+ * without deleting it is exported again, and its own export is swept.
  */
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
-import { writeArchive } from '../../objects/archive.ts';
+import { MAX_EXPORTS, exportAndDelete } from '../../objects/archive.ts';
 import type { StoredArchive } from '../../objects/archive.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
@@ -91,44 +91,46 @@ interface BlockRange {
 /** @returns how many it pruned. */
 async function prunePage(database: Database, range: BlockRange, options: CallPruneOptions): Promise<number> {
   const settledBefore = (options.now - options.retentionDays * MS_PER_DAY) / 1000;
-  const calls = await readPage(database, settledBefore, range);
-  try {
-    const count = calls.length === 0 ? 0 : await exportAndDelete(database, calls, settledBefore, options);
-    await database.query(advance, [range.to]);
-    return count;
-  } catch (error) {
-    // Where a dependency is not available, the same page can succeed later. Any other fault may be the page's own.
-    const isUnavailable = error instanceof StoreUnavailableError || error instanceof DatabaseUnavailableError;
-    if (!isUnavailable && !options.signal.aborted) await database.query(advance, [range.to]);
-    throw error;
+  for (let exports = 1; ; exports += 1) {
+    const calls = await readPage(database, settledBefore, range);
+    try {
+      const isDone = calls.length === 0 || (await pruneTogether(database, calls, settledBefore, options));
+      if (!isDone && exports < MAX_EXPORTS) continue;
+      await database.query(advance, [range.to]);
+      return isDone ? calls.length : 0;
+    } catch (error) {
+      // Where a dependency is not available, the same page can succeed later. Any other fault may be the page's own.
+      const isUnavailable = error instanceof StoreUnavailableError || error instanceof DatabaseUnavailableError;
+      if (!isUnavailable && !options.signal.aborted) await database.query(advance, [range.to]);
+      throw error;
+    }
   }
 }
 
-async function exportAndDelete(
+/** @returns false: none was pruned, because some have changed since they were read, or another pass has them. */
+function pruneTogether(
   database: Database,
   calls: readonly PrunableCall[],
   settledBefore: number,
   { store, signal }: CallPruneOptions,
-): Promise<number> {
-  const archive = await writeArchive(store, 'text-calls', calls, signal);
-  signal.throwIfAborted();
-  return database.transaction((transaction) => deleteExported(transaction, calls, archive, settledBefore));
+): Promise<boolean> {
+  return exportAndDelete(store, 'text-calls', calls, signal, (archive) =>
+    database.transaction((transaction) => deleteExported(transaction, calls, archive, settledBefore)),
+  );
 }
 
 const insertArchive: Statement = {
   name: 'insert_text_call_archive',
-  text: `INSERT INTO text_call_archives AS a (object_key, size_bytes, sha256, calls, first_created_at, last_created_at)
-         SELECT $2, $3, $4, count(*), min(created_at), max(created_at) FROM text_calls WHERE id = ANY ($1)
-         ON CONFLICT (object_key) DO UPDATE
-            SET calls = a.calls + excluded.calls,
-                first_created_at = least(a.first_created_at, excluded.first_created_at),
-                last_created_at = greatest(a.last_created_at, excluded.last_created_at)`,
+  text: `INSERT INTO text_call_archives (object_key, size_bytes, sha256, calls, first_created_at, last_created_at)
+         SELECT $2, $3, $4, count(*), min(created_at), max(created_at) FROM text_calls WHERE id = ANY ($1)`,
 };
 
 /** What is kept of the calls is what other statements compute from them: the sums of spend caps, and what is estimated. */
 const deleteCalls: Statement = {
   name: 'delete_pruned_text_calls',
   text: `WITH gone AS (DELETE FROM text_calls WHERE id = ANY ($1) RETURNING *),
+         forgotten AS (
+           DELETE FROM text_call_end_users e USING gone g WHERE e.call_id = g.id),
          spent AS (
            INSERT INTO pruned_text_spend AS p (cap_id, day, spent_micro_usd)
            SELECT u.cap_id, (g.created_at AT TIME ZONE 'UTC')::date, sum(g.captured_micro_usd)
@@ -140,16 +142,16 @@ const deleteCalls: Statement = {
          SELECT id FROM gone WHERE is_estimated AND process_id IS NOT NULL AND captured_micro_usd > 0`,
 };
 
-/** @returns how many of them it deleted: others have changed since, or another pass has them. */
+/** @returns whether it deleted them: all, or none if one has changed since or another pass has it. */
 async function deleteExported(
   transaction: Queryable,
   exported: readonly PrunableCall[],
   { objectKey, sizeBytes, sha256 }: StoredArchive,
   settledBefore: number,
-): Promise<number> {
+): Promise<boolean> {
   const ids = await lockUnchanged(transaction, exported, settledBefore);
-  if (ids.length === 0) return 0;
+  if (ids.length < exported.length) return false;
   await transaction.query(insertArchive, [ids, objectKey, sizeBytes, sha256]);
   await transaction.query(deleteCalls, [ids]);
-  return ids.length;
+  return true;
 }

@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { digestsOf } from '../digests.ts';
 import type { TextRequest } from '../request.ts';
-import { textUpstreamName } from '../upstream/target.ts';
+import { textUpstreamName } from '../../upstreams/upstream-caps.ts';
 import { boundAddedTokens, boundInputTokens } from './input-bound.ts';
 
 /** The maximum number of beginnings of inputs in memory, some 200 bytes each. */
@@ -43,6 +43,8 @@ export interface BoundedCall {
 export interface InputBound {
   /** The most that can be reported for the request's input. */
   readonly tokens: number;
+  /** The same without earlier reports. */
+  readonly withoutReports: number;
   /** @param upstream the one that reported this many tokens of input, by its name in logs. */
   reported(inputTokens: number, upstream: string): void;
 }
@@ -71,7 +73,7 @@ export function createReportedInputs(): ReportedInputs {
     async bound(call) {
       const { model, request, body, countedTokens } = call;
       const whole = await boundInputTokens(request, body, model, countedTokens);
-      if (!canBeNarrowed(call)) return { tokens: whole, reported: () => undefined };
+      if (!canBeNarrowed(call)) return { tokens: whole, withoutReports: whole, reported: () => undefined };
       const upstreams = [...new Set(model.upstreams.map(textUpstreamName))];
       const digests = await digestsOf(ownerOf(call), request);
 
@@ -85,6 +87,7 @@ export function createReportedInputs(): ReportedInputs {
       }
       return {
         tokens,
+        withoutReports: whole,
         reported(inputTokens, upstream) {
           // The earlier report for the same beginning was incomplete.
           if (inputTokens > tokens && tokens < whole) distrusted.set(upstream, true);

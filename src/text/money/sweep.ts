@@ -82,9 +82,11 @@ export function startTextSweep(dependencies: {
   readonly settleReopened: () => Promise<number>;
   /** Settles calls in the background that have ended, at most as many. @returns how many. */
   readonly settleEnded: (limit: number) => Promise<number>;
+  /** Admits calls in the background that nothing else has admitted. */
+  readonly admitWaiting: () => Promise<unknown>;
   readonly logger: Logger;
 }): { close(): Promise<void> } {
-  const { database, processId, settleReopened, settleEnded, logger } = dependencies;
+  const { database, processId, settleReopened, settleEnded, admitWaiting, logger } = dependencies;
   let sweeping: Promise<void> | undefined;
 
   const sweep = async (): Promise<void> => {
@@ -94,6 +96,7 @@ export function startTextSweep(dependencies: {
       const reopened = await settleReopened();
       if (reopened > 0)
         logger.warn({ calls: reopened }, 'settling text calls again: the database lost their settlements');
+      await admitWaiting();
       const ended = await settleEnded(MAX_TOGETHER);
       if (ended > 0) logger.warn({ calls: ended }, 'settling text calls in the background that dead processes ended');
     } catch (error) {

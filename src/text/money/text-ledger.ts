@@ -35,6 +35,8 @@ const MAX_TOGETHER_MICRO_USD = 10n ** 15n;
 const MAX_MICRO_USD = 10n ** 18n;
 
 export interface TextLedger {
+  /** The process whose lease its holds have. */
+  readonly processId: string;
   /**
    * Holds the worst case of a call.
    *
@@ -171,6 +173,7 @@ export function createTextLedger(dependencies: TextLedgerDependencies): TextLedg
   });
 
   return {
+    processId,
     hold: (call) =>
       new Promise((resolve, reject) => {
         if (call.isBackground !== true) own.begun(call.id);
@@ -208,13 +211,12 @@ function answer(holds: Set<Hold>, hold: Hold, rejection?: Error): void {
 }
 
 /** What the database can store; what is captured is limited by what was held. */
-function plausible({ id, accountId, capturedMicroUsd, usage, upstream }: TextSettlement): TextSettlement {
+function plausible(settlement: TextSettlement): TextSettlement {
+  const { capturedMicroUsd, usage } = settlement;
   return {
-    id,
-    accountId,
+    ...settlement,
     capturedMicroUsd: within(0n, capturedMicroUsd, MAX_MICRO_USD),
     usage: { ...plausibleUsage(usage), isEstimated: usage.isEstimated },
-    upstream,
   };
 }
 

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TextMetrics } from '../../telemetry/metrics-text.ts';
+import { admitWaiting } from '../background/queue.ts';
 import { settleEndedCalls } from '../background/record-outcome.ts';
 import { acquireProcessLease } from './process-lease.ts';
 import { startTextSweep } from './sweep.ts';
@@ -21,7 +22,7 @@ export interface TextMoney {
 /** @throws {DatabaseUnavailableError} */
 export async function openTextMoney(dependencies: {
   readonly database: Database;
-  readonly accountDatabase?: AccountDatabase;
+  readonly accountDatabase: AccountDatabase;
   readonly logger: Logger;
   readonly metrics: Pick<TextMetrics, 'exceeded'>;
 }): Promise<TextMoney> {
@@ -29,7 +30,7 @@ export async function openTextMoney(dependencies: {
   const lease = await acquireProcessLease({ database, logger });
   const ledger = createTextLedger({
     database,
-    ...(accountDatabase === undefined ? {} : { accountDatabase }),
+    accountDatabase,
     processId: lease.processId,
     renewLease: () => lease.renew(),
     logger,
@@ -46,6 +47,7 @@ export async function openTextMoney(dependencies: {
     processId: lease.processId,
     settleReopened: () => ledger.settleReopened(),
     settleEnded: (limit) => settleEndedCalls(database, ledger, limit),
+    admitWaiting: () => admitWaiting({ database, accountDatabase }),
     logger,
   });
   return {

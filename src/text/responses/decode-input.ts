@@ -3,8 +3,10 @@
  * which the conversation is read. The schema has validated the form of each item (packages/api, openai/responses-input.ts); here it is
  * validated what each role may say, and what an item refers to.
  */
-import { given, isImageUrl } from '../parameters.ts';
+import { addressOfFile } from '../image-addresses.ts';
+import { given, isFileReference, readImageUrl } from '../parameters.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
+import { summaryMessage } from './compaction.ts';
 import { decodeImageCall } from './image-calls.ts';
 import type {
   ConversationItem,
@@ -61,6 +63,7 @@ const ITEM_TYPES = [
   'function_call_output',
   'reasoning',
   'image_generation_call',
+  'compaction',
   'item_reference',
 ];
 
@@ -86,6 +89,8 @@ function decodeItem(item: WireObject, where: string, earlier: EarlierItems): Unn
       return { ...reasoningOf(item), ...named };
     case 'image_generation_call':
       return { ...decodeImageCall(item, where), ...named };
+    case 'compaction':
+      return { ...summaryMessage(item['encrypted_content'] as string, where), ...named };
     case 'item_reference':
       return referenceOf(String(id), where, earlier);
     case undefined: {
@@ -150,12 +155,9 @@ function inputParts(
 }
 
 function imageOf(part: WirePart, where: string): InputPart {
-  if (given(part['file_id']) !== undefined) {
-    const message = `${where}.file_id: uploaded files are not supported by text models; send image_url`;
-    throw new InvalidTextRequest(`${where}.file_id`, message, 'unsupported_parameter');
-  }
-  const url = given<string>(part['image_url']);
-  if (url === undefined) {
+  const fileId = given<string>(part['file_id']) || undefined;
+  const sent = given<string>(part['image_url']) || (fileId === undefined ? undefined : fileAddressOf(fileId, where));
+  if (sent === undefined) {
     const missing = `${where}.image_url`;
     throw new InvalidTextRequest(
       missing,
@@ -163,8 +165,12 @@ function imageOf(part: WirePart, where: string): InputPart {
       'missing_required_parameter',
     );
   }
-  if (!isImageUrl(url)) {
-    const message = `${where}.image_url: want an https URL or data:image/…;base64,…`;
+  if (fileId !== undefined && sent !== addressOfFile(fileId)) {
+    throw new InvalidTextRequest(`${where}.file_id`, `${where}: has file_id and image_url; send only one`);
+  }
+  const url = fileId === undefined ? readImageUrl(sent) : sent;
+  if (url === undefined) {
+    const message = `${where}.image_url: want an https URL or data:image/…;base64,… of an image that is not HEIC`;
     throw new InvalidTextRequest(`${where}.image_url`, message, 'invalid_image_url');
   }
   const detail = given<string>(part['detail']) ?? 'auto';
@@ -174,6 +180,11 @@ function imageOf(part: WirePart, where: string): InputPart {
     throw new InvalidTextRequest(`${where}.detail`, message, 'unsupported_value');
   }
   return { type: 'input_image', image_url: url, detail };
+}
+
+function fileAddressOf(fileId: string, where: string): string {
+  if (isFileReference(fileId)) return addressOfFile(fileId);
+  throw new InvalidTextRequest(`${where}.file_id`, `${where}.file_id: want the id of a file`);
 }
 
 function outputOf(item: WireObject, where: string): FunctionCallOutputItem {

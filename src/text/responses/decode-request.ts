@@ -4,7 +4,7 @@
  * rejected with the field and the reason; what this particular model cannot do is left to features.ts.
  */
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { compileViolation } from '../../schema/schema-validation.ts';
+import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
 import type { OutputFormat, TextRequest } from '../request.ts';
@@ -69,12 +69,13 @@ const UNSUPPORTED_PARAMETERS: Readonly<Record<string, { readonly advice: string;
 /** Where the schemas are. */
 const SCHEMAS = { format: 'text.format.schema', parameters: (index: number) => `tools.${index}.parameters` };
 
-const findViolation = compileViolation(ResponsesRequestSchema, 'invalid request');
+const parse = compileOpenAiParse(ResponsesRequestSchema);
 
-/** Validates the outer form. @throws {InvalidTextRequest} */
+/** Validates the outer form. @returns the body without empty strings that may be left out. @throws {InvalidTextRequest} */
 export function checkResponsesBody(body: Readonly<Record<string, unknown>>): ResponsesBody {
-  const violation = findViolation(body);
-  if (violation === undefined) return body as ResponsesBody;
+  const parsed = parse(body);
+  const { violation } = parsed;
+  if (violation === undefined) return parsed.value;
   throw new InvalidTextRequest(
     violation.field === '' ? undefined : violation.field,
     violation.message,

@@ -3,7 +3,7 @@
  * what it is given of a call is a function call with its output, and the image where it takes images. Images are not
  * stored with a response, because they are outputs of tasks.
  */
-import { isImageUrl } from '../parameters.ts';
+import { readImageUrl } from '../parameters.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import type { ImageCallItem, InputMessageItem, ModelItem, UnnamedInputItem } from './items.ts';
 
@@ -97,7 +97,7 @@ function dataUrlOf(result: string): string {
 export function decodeImageCall(item: WireObject, where: string): ImageCallItem {
   const { result, revised_prompt: prompt } = item;
   const isFailed = item['status'] === 'failed';
-  if (typeof result === 'string' && !isImageUrl(dataUrlOf(result))) {
+  if (typeof result === 'string' && readImageUrl(dataUrlOf(result)) === undefined) {
     throw new InvalidTextRequest(`${where}.result`, `${where}.result: want an image in base64, or null`);
   }
   return {

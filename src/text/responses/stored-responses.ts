@@ -10,6 +10,7 @@ import { nameInputItems } from './items.ts';
 import type { ConversationItem, UnnamedInputItem } from './items.ts';
 import type { DeltaCuts } from './delta-cuts.ts';
 import { withIncluded } from './included.ts';
+import { withFileIds } from './input-images.ts';
 import { countReplayed, replayFrames } from './replay.ts';
 import { wireUsage } from './response-object.ts';
 import type { BilledUsage } from '../tally.ts';
@@ -263,7 +264,7 @@ export async function listInputItems(
   const data = rest.slice(0, limit);
   return {
     object: 'list',
-    data,
+    data: data.map(withFileIds),
     first_id: data.at(0)?.id ?? '',
     last_id: data.at(-1)?.id ?? '',
     has_more: rest.length > data.length,

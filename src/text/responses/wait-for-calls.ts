@@ -5,6 +5,7 @@
  * written, or none will be.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { timeOutMs } from '../../config/time-outs.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 
@@ -14,7 +15,7 @@ export interface WaitOptions {
   readonly pollMs: number;
 }
 
-const DEFAULT_WAIT: WaitOptions = { waitMs: 5_000, pollMs: 25 };
+const DEFAULT_WAIT: WaitOptions = { waitMs: timeOutMs(5_000), pollMs: 25 };
 
 /** The requested response is still being generated. `response` is the object that is returned for it meanwhile. */
 export class ResponseInProgressError extends DarkroomError {

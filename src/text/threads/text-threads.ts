@@ -4,6 +4,7 @@
  * has a time limit, after which its thread is terminated; accounts share the threads, and one account holds at most as
  * many as it leaves free.
  */
+import { timeOutMs } from '../../config/time-outs.ts';
 import { packageModule } from '../../config/package-root.ts';
 import { createThreadPool } from '../../limits/thread-pool.ts';
 import { ThreadEndedError } from '../../limits/timed-thread.ts';
@@ -25,9 +26,9 @@ const THREAD_HEAP_MB = 512;
  * The time limit of one job, in milliseconds. A typical job takes a millisecond; counting 10 MB of random Chinese
  * characters, the slowest text, takes some 12 s.
  */
-const JOB_TIMEOUT_MS = 10_000;
+const JOB_TIMEOUT_MS = timeOutMs(10_000);
 /** The longest wait for a thread, in milliseconds: about as long as the preceding jobs may take. */
-const WAIT_MS = 20_000;
+const WAIT_MS = timeOutMs(20_000);
 /**
  * Fewer are counted at once, in the calling thread: some hundredths of a second at most, usually less than one
  * thousandth.

@@ -2,6 +2,7 @@
  * One request to one upstream, from its first byte to the end of the answer. It begins when the answer's first piece
  * is there; until then any failure is an error of `begun`, after that an error in the middle of the pieces.
  */
+import { timeOutMs } from '../../config/time-outs.ts';
 import type { TextLimits } from '../../catalogue/text-definition.ts';
 import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../../domain/json-scanner.ts';
@@ -30,7 +31,7 @@ import { UpstreamFailure, invalidAnswer } from './upstream-failure.ts';
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** How many bytes of a rejection are read, and for how long. Its status is the most informative part. */
 const MAX_REJECTION_BYTES = 64 * 1024;
-const REJECTION_MS = 2_000;
+const REJECTION_MS = timeOutMs(2_000);
 /** After `[DONE]`, a connection is reused if it ends the answer within this time. */
 const LAST_BYTES_MS = 1_000;
 

@@ -10,7 +10,8 @@ import type { OpenedAnswer, TextCall } from '../source.ts';
 import { attempt } from './attempt.ts';
 import { createExchanges } from '../../upstreams/exchange.ts';
 import { planOf } from './plan.ts';
-import { textTargetOf, textUpstreamName } from './target.ts';
+import { textUpstreamName } from '../../upstreams/upstream-caps.ts';
+import { textTargetOf } from './target.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
 /** A `TextSource` that can be given the start time of its call: others may have been tried before. */
@@ -88,6 +89,8 @@ export function createUpstreamTextSources({
       } catch (error) {
         const wasLost = error instanceof UpstreamFailure && error.facts.isConnectionLost === true;
         if (!wasLost || signal.aborted) throw error;
+        // An upstream may have got the first one as well.
+        call.tally.unanswered += 1;
         return send(true);
       }
     },

@@ -49,23 +49,3 @@ function addressOf(upstream: TextUpstream): Address | undefined {
   ADDRESSES.set(upstream, address);
   return address;
 }
-
-/** The host, for the log: enough to identify the upstream, without path or user info. */
-export function textHostOf({ baseUrl }: TextUpstream): string | undefined {
-  return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).host : undefined;
-}
-
-/**
- * The name of an upstream in logs and limits. It differs from the names for media models, though both may be at one
- * host: a pause requested for text has its own limits there, and for each model.
- */
-export function textUpstreamName(upstream: TextUpstream): string {
-  const known = NAMES.get(upstream);
-  if (known !== undefined) return known;
-  const name = `text:${upstream.id ?? `${textHostOf(upstream) ?? upstream.protocol}/${upstream.model}`}`;
-  NAMES.set(upstream, name);
-  return name;
-}
-
-/** Several for each call: built once for each upstream that is loaded. */
-const NAMES = new WeakMap<TextUpstream, string>();

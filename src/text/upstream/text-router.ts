@@ -1,6 +1,6 @@
 /**
  * Which of a model's upstreams answers a call. They are tried in the order of the model's file, those that
- * require a pause not at all, and those that fail repeatedly after the others. Another is tried only while nothing was
+ * require a pause or are drained not at all, and those that fail repeatedly after the others. Another is tried only while nothing was
  * emitted: opening an answer is what may be retried (source.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,14 +8,15 @@ import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { OutgoingMetrics, UpstreamOutcome } from '../../telemetry/metrics-outgoing.ts';
 import type { UpstreamGate } from '../../upstreams/gate.ts';
+import type { PauseReason } from '../../upstreams/states.ts';
 import type { SecretSource } from '../../upstreams/secrets.ts';
+import { textUpstreamName } from '../../upstreams/upstream-caps.ts';
 import type { OpenedAnswer, TextCall, TextSource } from '../source.ts';
 import { InvalidTextRequest, TextFailure } from '../text-failure.ts';
 import type { TextFailureReason } from '../text-failure.ts';
 import { createUpstreamHealth } from './health.ts';
 import { createUpstreamTextSources } from './source.ts';
 import type { UpstreamTextSource } from './source.ts';
-import { textUpstreamName } from './target.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
 /**
@@ -24,12 +25,18 @@ import { UpstreamFailure } from './upstream-failure.ts';
  */
 const AGAIN_AFTER_MS = 250;
 
+/** What a status says about our credential. 403 is no such status: some answer it to what they moderate. */
+const CREDENTIAL_PROBLEMS: ReadonlyMap<number, PauseReason> = new Map([
+  [401, 'unauthorized'],
+  [402, 'out_of_credit'],
+]);
+
 export interface TextRouterOptions {
   /** Answers for upstreams of protocol `embedded`. */
   readonly embedded: TextSource;
   /** The credentials of the others. */
   readonly secrets: SecretSource;
-  readonly gate: Pick<UpstreamGate, 'pausedMs' | 'report'>;
+  readonly gate: Pick<UpstreamGate, 'stateOf' | 'report'>;
   readonly metrics: Pick<OutgoingMetrics, 'upstreamRequested'>;
   readonly logger: Logger;
   /** Milliseconds since 1970, by the clock of the calls' `createdAt`. */
@@ -68,18 +75,25 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
   };
 
   /** Records the failure of an upstream. @throws every error after which no other upstream is to be tried. */
-  const note = (error: unknown, { name }: Candidate, { id, model }: TextCall): TextFailure => {
+  const note = (error: unknown, { name }: Candidate, { id, model, tally }: TextCall): TextFailure => {
+    tally.failedAt = name;
     if (error instanceof InvalidTextRequest) {
       health.answered(name);
       metrics.upstreamRequested(name, 'answered');
     }
+    if (wasRejected(error)) tally.unanswered -= 1;
     if (!(error instanceof TextFailure)) throw error;
     const { reason, message } = error;
     const { pauseMs, isFinal, status, code } = error instanceof UpstreamFailure ? error.facts : {};
     if (reason === 'interrupted') throw error;
-    if (reason === 'upstream_refused' || reason === 'upstream_rate_limited') health.answered(name);
-    else health.failed(name);
-    if (pauseMs !== undefined) health.paused(name, pauseMs);
+    const credentialProblem = CREDENTIAL_PROBLEMS.get(status ?? 0);
+    if (credentialProblem !== undefined) health.rejectedCredential(name, credentialProblem);
+    else if (reason === 'upstream_rate_limited' && pauseMs !== undefined) health.paused(name, pauseMs);
+    else if (reason === 'upstream_refused' || reason === 'upstream_rate_limited') health.answered(name);
+    else {
+      health.failed(name);
+      if (pauseMs !== undefined) health.paused(name, pauseMs);
+    }
     metrics.upstreamRequested(name, outcomeOf(reason));
     logger.warn({ call: id, model: model.name, upstream: name, reason, status, code }, message);
     if (isFinal === true || reason === 'upstream_refused') throw error;
@@ -107,15 +121,25 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
       throw mostActionable(failures);
 
       async function tryOne(candidate: Candidate): Promise<OpenedAnswer | TextFailure> {
+        if (!candidate.isOurs) await health.known(candidate.name);
+        if (health.isDrained(candidate.name)) {
+          return new UpstreamFailure('upstream_unavailable', 'an operator has drained the upstream');
+        }
         const pausedMs = candidate.isOurs ? 0 : health.pausedMs(candidate.name);
         if (pausedMs > 0) {
           return new UpstreamFailure('upstream_rate_limited', 'the upstream is paused', {
             pauseMs: pausedMs,
           });
         }
+        if (!candidate.isOurs) {
+          await call.beforeSend?.();
+          call.tally.unanswered += 1;
+        }
         try {
           const opened = await candidate.source.open(call, signal, startedAt);
           call.tally.answeredBy = candidate.name;
+          call.tally.openedAt = candidate.isOurs ? 'ours' : 'upstream';
+          if (!candidate.isOurs) call.tally.unanswered -= 1;
           health.answered(candidate.name);
           metrics.upstreamRequested(candidate.name, 'answered');
           return opened;
@@ -136,6 +160,15 @@ async function wait(signal: AbortSignal): Promise<void> {
       ? signal.reason
       : new UpstreamFailure('interrupted', 'the call was cancelled', { isFinal: true });
   }
+}
+
+/** Whether an upstream has not begun to work on a request: it rejected it, or never got it. */
+function wasRejected(error: unknown): boolean {
+  if (error instanceof InvalidTextRequest) return true;
+  if (!(error instanceof UpstreamFailure)) return false;
+  const { reason, facts } = error;
+  if (reason === 'interrupted' || reason === 'upstream_invalid' || facts.isConnectionLost === true) return false;
+  return reason !== 'upstream_timeout' || facts.status !== undefined;
 }
 
 function outcomeOf(reason: TextFailureReason): UpstreamOutcome {

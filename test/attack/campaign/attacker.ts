@@ -1,15 +1,16 @@
 /**
- * An attacker, a process of its own: every attack of its list in its lanes, until it receives a stop message.
+ * An attacker, a process of its own: attacks of its list in their lanes, until it receives a stop message.
  *
  * Usage: `node dist/test/attack/campaign/attacker.js --attacker <name> --address 127.0.0.2 --api <url>,<url>
- * --log <file> --seed <n> [--key <key>]`; `{"type":"begin"}` and `{"type":"stop"}` over its channel.
+ * --log <file> --seed <n> [--key <key>]`; `{"type":"begin","attacks":[<name>]}` and `{"type":"stop"}` over its
+ * channel, repeatedly.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createRandom } from '@darkroom/testing/random';
 import { ATTACKS } from './attacks.ts';
-import type { Attack } from './attacks.ts';
 import { openHost } from './host.ts';
+import type { Attack } from './host.ts';
 
 const text = { type: 'string' } as const;
 const { values } = parseArgs({
@@ -18,23 +19,30 @@ const { values } = parseArgs({
 const { attacker = '', address = '', api = '', log = '', seed = '1', key } = values;
 const random = createRandom(Number(seed), `attacker ${attacker}`);
 const host = openHost({ attacker, address, apiUrls: api.split(','), key, log, random });
-let isOver = false;
+/** Replaced when the attacks of this moment are to end. */
+let end = new AbortController();
 
-async function attack({ lanes, pauseMs, run }: Attack): Promise<void> {
+async function attack(each: Attack, { signal }: AbortController): Promise<void> {
+  const { lanes, pauseMs } = each;
   let number = 0;
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      while (!isOver) {
-        await run(host, number++).catch(() => undefined);
+      while (!signal.aborted) {
+        await each.run(host, number++).catch(() => undefined);
         await sleep(random.between(pauseMs / 2, pauseMs * 1.5));
       }
     }),
   );
 }
 
-process.on('message', ({ type }: { type: string }) => {
-  if (type === 'begin') for (const each of ATTACKS[attacker] ?? []) void attack(each);
-  if (type === 'stop') isOver = true;
+process.on('message', ({ type, attacks = [] }: { type: string; attacks?: readonly string[] }) => {
+  if (type === 'begin') {
+    for (const each of ATTACKS[attacker] ?? []) if (attacks.includes(each.name)) void attack(each, end);
+  }
+  if (type === 'stop') {
+    end.abort();
+    end = new AbortController();
+  }
 });
 process.once('SIGTERM', () => process.exit(0));
 process.once('disconnect', () => process.exit(0));

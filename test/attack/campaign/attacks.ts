@@ -7,16 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newApiKey } from '../../../src/accounts/api-key.ts';
 import { HOSTILE_CONTAINERS, matroskaBlocks, mp4, oggPages } from '@darkroom/testing/hostile-containers';
 import { mutated } from '@darkroom/testing/mutations';
-import type { Host } from './host.ts';
-
-export interface Attack {
-  readonly name: string;
-  /** How many run at once. */
-  readonly lanes: number;
-  /** Between two requests of a lane. */
-  readonly pauseMs: number;
-  run(host: Host, number: number): Promise<void>;
-}
+import {
+  BACKGROUND_CALLS,
+  BATCHES,
+  EXPRESSIONS,
+  LARGE_LINES,
+  WAITING_BATCHES,
+  WRONG_HASHES,
+} from './lasting-attacks.ts';
+import type { Attack, Host } from './host.ts';
 
 const CONTAINERS = Object.values(HOSTILE_CONTAINERS).map((make) => make());
 const SAMPLES = [
@@ -227,9 +226,24 @@ const KEYS: Attack = {
   },
 };
 
-/** The attacks of each of the three attackers. */
+/** The attacks of each of the three attackers. Creates of one account share its budget. */
 export const ATTACKS: Readonly<Record<string, readonly Attack[]>> = {
-  mallory: [UPLOADS, OUTPUTS, BODIES, IMAGES, SESSIONS],
-  trudy: [UPLOADS, SCHEMAS, HALF_BODIES, STREAMS, LISTS, OUTPUTS],
+  mallory: [UPLOADS, OUTPUTS, BODIES, BATCHES, LARGE_LINES, IMAGES, SESSIONS, BACKGROUND_CALLS],
+  trudy: [
+    UPLOADS,
+    SCHEMAS,
+    HALF_BODIES,
+    STREAMS,
+    LISTS,
+    OUTPUTS,
+    EXPRESSIONS,
+    WRONG_HASHES,
+    WAITING_BATCHES,
+    BACKGROUND_CALLS,
+  ],
   anonymous: [HALF_BODIES, SLOW_HEADS, SESSIONS, KEYS],
 };
+
+export const ATTACK_NAMES: readonly string[] = [
+  ...new Set(Object.values(ATTACKS).flatMap((attacks) => attacks.map(({ name }) => name))),
+];

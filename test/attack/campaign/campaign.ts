@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_LIMITS } from '../../../src/accounts/accounts.ts';
 import { packageModule } from '../../../src/config/package-root.ts';
+import { openControlGroup } from '../../support/quota.ts';
 import { reservePort } from '../../support/reserve-port.ts';
 import { ask, statusOf } from '../../chaos/clients/ask.ts';
 import { askOnceMore } from '../../chaos/clients/once-more.ts';
@@ -14,6 +15,7 @@ import { gather, readConnections } from '../../chaos/gather.ts';
 import { checkInvariants } from '../../chaos/invariants/invariants.ts';
 import { openLedger, readLedger } from '../../chaos/ledger-file.ts';
 import { findLeftovers, waitForIdle } from '../../chaos/quiet.ts';
+import type { Unrest } from '../../chaos/quiet.ts';
 import type { ClientLine } from '../../chaos/records.ts';
 import type { Part } from '../../chaos/world/part.ts';
 import { scriptPart } from '../../chaos/world/parts.ts';
@@ -21,29 +23,52 @@ import { openWorld } from '../../chaos/world/world.ts';
 import type { WorldAccount } from '../../chaos/world/accounts.ts';
 import type { World } from '../../chaos/world/world.ts';
 import type { AttackLine } from './attack-log.ts';
-import { ATTACKS } from './attacks.ts';
+import { ATTACK_NAMES } from './attacks.ts';
 import { watchMemory } from './memory.ts';
-import { validateAnswers, validateAttacks, validateLatencies, validateMemory, latenciesOf } from './verdict.ts';
+import type { AttackMutant } from './mutants.ts';
+import {
+  isWithin,
+  latenciesOf,
+  validateAnswers,
+  validateAttacks,
+  validateLatencies,
+  validateMemory,
+} from './verdict.ts';
 import type { Latency, MemorySample, Phase } from './verdict.ts';
 
 export interface AttackOptions {
   readonly seed: number;
-  /** How long the attack lasts; before it the neighbour is alone for a quarter of that time, at least a minute. */
+  /** How long an attack lasts; before it the neighbour is alone for a quarter of that time, at least a minute. */
   readonly minutes: number;
+  /** By name; absent: all. */
+  readonly attacks?: readonly string[] | undefined;
+  /** One attack after another, each for that long, instead of all at once. */
+  readonly isSingly?: boolean;
+  /** A mistake in the program. What is left of such a run is not checked. */
+  readonly mutant?: AttackMutant;
   readonly report: (line: string) => void;
+}
+
+/** What a part of the attack did. */
+export interface AttackPhase {
+  /** The attacks. */
+  readonly name: string;
+  readonly latencies: readonly Latency[];
+  /** What it did to others, one line each; except for waiting times. */
+  readonly faults: readonly string[];
+  /** Where the neighbour waited more than three times as long as without the attack. */
+  readonly delays: readonly string[];
 }
 
 export interface AttackCampaign {
   readonly seed: number;
   readonly minutes: number;
   readonly directory: string;
-  readonly latencies: readonly Latency[];
+  readonly phases: readonly AttackPhase[];
   readonly attacks: readonly AttackLine[];
   readonly memory: readonly MemorySample[];
-  /** What the attack did to others, one line each; except for waiting times. */
+  /** What the whole of it did, one line each. */
   readonly faults: readonly string[];
-  /** Where the neighbour waited more than three times as long as without the attack. */
-  readonly delays: readonly string[];
   readonly violations: readonly Violation[];
 }
 
@@ -59,6 +84,10 @@ const ENOUGH_USD = 500_000_000n;
 const LEAST_IDLE_MS = 60_000;
 /** For processes that have just started, and code that is still being compiled. */
 const WARM_UP_MS = 20_000;
+/** For what the attack before has left to be done. */
+const BETWEEN_ATTACKS_MS = 20_000;
+/** All attackers together. */
+const CORES_OF_ATTACKERS = 0.5;
 /** Callbacks of hostile tasks go to names that never resolve; their tasks may wait for a worker's slot. */
 const QUIET_WITHIN_MS = 300_000;
 const NEIGHBOUR_ENDS_MS = 90_000;
@@ -66,9 +95,16 @@ const NEIGHBOUR_ENDS_MS = 90_000;
 const HEALING_MS = 61_000;
 
 /** @throws {Error} the world could not be set up, or does not answer when all is over. */
-export async function runAttackCampaign({ seed, minutes, report }: AttackOptions): Promise<AttackCampaign> {
+export async function runAttackCampaign({
+  seed,
+  minutes,
+  attacks: names = ATTACK_NAMES,
+  isSingly = false,
+  mutant,
+  report,
+}: AttackOptions): Promise<AttackCampaign> {
   const nameServerPort = await reservePort();
-  const world = await openWorld([], report, {
+  const world = await openWorld(mutant?.patches ?? [], report, {
     hasProxies: false,
     environment: { ATTACK_NAME_SERVER: `127.0.0.1:${nameServerPort}` },
     preloads: ['test/attack/campaign/name-server-preload.mjs'],
@@ -100,53 +136,59 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
     const whereto = ['--api', api, '--receiver', world.receiverUrl, '--log', world.files.clients];
     const neighbour = script('neighbour', ['--account', NEIGHBOUR, '--key', neighbourKey, ...whereto]);
     await Promise.all(attackers.map((attacker) => attacker.start()));
+    const quota = await limitAttackers(attackers, report);
     const pids = pidsOf(world);
     const memoryEnd = new AbortController();
     const memory = watchMemory(() => pidsOf(world), memoryEnd.signal);
 
     await neighbour.start();
     await sleep(WARM_UP_MS);
-    const idleMs = Math.max(LEAST_IDLE_MS, (minutes * 60_000) / 4);
-    report(`the neighbour is alone for ${Math.round(idleMs / 1000)} s`);
-    const idle = await phase(idleMs);
     report(`the attack: ${minutes} min, seed ${seed}`);
-    for (const attacker of attackers) attacker.send({ type: 'begin' });
-    const attacked = await phase(minutes * 60_000, (seconds) => report(`${seconds} s of ${minutes * 60} s`));
-    for (const attacker of attackers) attacker.send({ type: 'stop' });
+    const attacked: { readonly name: string; readonly idle: Phase; readonly times: Phase }[] = [];
+    for (const attacks of isSingly ? names.map((name) => [name]) : [names]) {
+      if (attacked.length > 0) await sleep(BETWEEN_ATTACKS_MS);
+      const name = isSingly ? attacks.join() : 'the attack';
+      const progress = (seconds: number): void => report(`${name}: ${seconds} s of ${minutes * 60} s`);
+      const idleMs = Math.max(LEAST_IDLE_MS, (minutes * 60_000) / 4);
+      report(`the neighbour is alone for ${Math.round(idleMs / 1000)} s`);
+      // Before each, because other work on the machine changes.
+      const idle = await phase(idleMs);
+      for (const attacker of attackers) attacker.send({ type: 'begin', attacks });
+      const times = await phase(minutes * 60_000, progress);
+      for (const attacker of attackers) attacker.send({ type: 'stop' });
+      attacked.push({ name, idle, times });
+    }
     report('the attack is over: waiting until nothing is under way');
     await Promise.all([endNeighbour(neighbour), sleep(HEALING_MS)]);
-    const unrest = await waitForIdle(world, QUIET_WITHIN_MS);
+    const unrest = mutant !== undefined ? undefined : await waitForIdle(world, QUIET_WITHIN_MS);
     memoryEnd.abort();
     // Their connections' requests are over, and they get no more orders.
     for (const attacker of attackers) await attacker.kill();
+    await quota?.close();
     const restarted = restartsOf(world, pids);
     report(unrest === undefined ? 'all is quiet: checking' : 'it does not become quiet: checking all the same');
 
     const lines = await readLedger<ClientLine>(world.files.clients);
     const attacks = await readLedger<AttackLine>(attackLog);
-    const latencies = latenciesOf(lines, idle, attacked);
-    const record = openLedger<ClientLine>(world.files.clients);
-    await Promise.all(
-      [...accounts].map(([account, { key }]) => askOnceMore({ account, apiKey: key, apiUrls: world.apiUrls, record })),
-    );
-    const gathered = await gather(world, accounts);
-    const leftovers = await findLeftovers(world, unrest);
-    const evidence = { ...gathered, leftovers, connections: await readConnections(world) };
+    const samples = await memory;
+    const phases = attacked.map(({ name, idle, times }) => {
+      const latencies = latenciesOf(lines, idle, times);
+      const faults = [
+        ...validateAnswers(lines.filter((line) => isWithin(line, times))),
+        ...validateMemory(samples.filter(({ at }) => isWithin({ begun: at }, times))),
+      ];
+      return { name, latencies, faults, delays: validateLatencies(latencies) };
+    });
+    const outside = lines.filter((line) => !attacked.some(({ times }) => isWithin(line, times)));
     return {
       seed,
       minutes,
       directory: world.directory,
-      latencies,
+      phases,
       attacks,
-      memory: await memory,
-      faults: [
-        ...validateAnswers(lines),
-        ...validateAttacks(attacks, namesOfAttacks()),
-        ...validateMemory(await memory),
-        ...restarted,
-      ],
-      delays: validateLatencies(latencies),
-      violations: checkInvariants(evidence),
+      memory: samples,
+      faults: [...validateAnswers(outside), ...validateAttacks(attacks, names), ...restarted],
+      violations: mutant !== undefined ? [] : await findViolations(world, accounts, unrest),
     };
   } finally {
     for (const part of scripts.toReversed()) await part.kill();
@@ -154,8 +196,30 @@ export async function runAttackCampaign({ seed, minutes, report }: AttackOptions
   }
 }
 
-function namesOfAttacks(): readonly string[] {
-  return [...new Set(Object.values(ATTACKS).flatMap((attacks) => attacks.map(({ name }) => name)))];
+/** Attackers with more of the processors would only show that these are shared. */
+async function limitAttackers(attackers: readonly Part[], report: (line: string) => void) {
+  try {
+    const group = await openControlGroup('attackers', CORES_OF_ATTACKERS);
+    for (const { pid } of attackers) if (pid !== undefined) await group.enter(pid);
+    return group;
+  } catch (error) {
+    report(`the attackers have all processors: a control group cannot be made (${String(error)})`);
+    return undefined;
+  }
+}
+
+async function findViolations(
+  world: World,
+  accounts: ReadonlyMap<string, WorldAccount>,
+  unrest: Unrest | undefined,
+): Promise<readonly Violation[]> {
+  const record = openLedger<ClientLine>(world.files.clients);
+  await Promise.all(
+    [...accounts].map(([account, { key }]) => askOnceMore({ account, apiKey: key, apiUrls: world.apiUrls, record })),
+  );
+  const gathered = await gather(world, accounts);
+  const leftovers = await findLeftovers(world, unrest);
+  return checkInvariants({ ...gathered, leftovers, connections: await readConnections(world) });
 }
 
 async function phase(ms: number, progress?: (seconds: number) => void): Promise<Phase> {

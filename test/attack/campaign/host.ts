@@ -9,6 +9,16 @@ import type { AttackLine } from './attack-log.ts';
 /** A longer wait means that the response was held back: an attacker does not mind. */
 const TIMEOUT_MS = 40_000;
 
+/** What an attacker does repeatedly. */
+export interface Attack {
+  readonly name: string;
+  /** How many run at once. */
+  readonly lanes: number;
+  /** Between two requests of a lane. */
+  readonly pauseMs: number;
+  run(host: Host, number: number): Promise<void>;
+}
+
 export interface HostOptions {
   readonly attacker: string;
   /** `127.0.0.2`: limits by address see it as another machine. */

@@ -18,7 +18,7 @@ export async function watchMemory(
       const processMb = residents.get(pid)?.mb;
       if (processMb === undefined) continue;
       const children = descendants(pid, residents).map((child) => residents.get(child)?.mb ?? 0);
-      samples.push({ part, processMb, largestChildMb: Math.max(0, ...children) });
+      samples.push({ at: Date.now(), part, processMb, largestChildMb: Math.max(0, ...children) });
     }
     await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
   }

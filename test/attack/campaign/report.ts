@@ -1,35 +1,48 @@
 /** The findings of an attack campaign, as lines for a terminal. */
-import type { AttackCampaign } from './campaign.ts';
+import type { AttackCampaign, AttackPhase } from './campaign.ts';
 import type { AttackLine } from './attack-log.ts';
 import { ratioOf } from './verdict.ts';
 import type { MemorySample } from './verdict.ts';
 
 const SHOWN = 40;
 
-export function isGood({ faults, delays, violations }: AttackCampaign): boolean {
-  return faults.length === 0 && delays.length === 0 && violations.length === 0;
+export function isGood({ phases, faults, violations }: AttackCampaign): boolean {
+  return phases.every((phase) => !isNoticed(phase)) && faults.length === 0 && violations.length === 0;
+}
+
+/** Whether others noticed this part of the attack. */
+export function isNoticed({ faults, delays }: AttackPhase): boolean {
+  return faults.length + delays.length > 0;
 }
 
 export function summaryOf(campaign: AttackCampaign): string {
-  const { seed, minutes, latencies, attacks, memory, delays, violations } = campaign;
-  const faults = [...campaign.faults, ...delays];
+  const { seed, minutes, phases, attacks, memory, faults, violations } = campaign;
   return [
     `seed ${seed}, ${minutes} min`,
     'the neighbour, in ms: requests · median · p99 without the attack | under attack | p99 under attack by that without',
-    ...latencies.map((latency) => {
-      const { kind, idle, attacked } = latency;
-      const of = ({ count, p50, p99 }: typeof idle): string => `${count} · ${p50} · ${p99}`;
-      return `  ${kind.padEnd(10)} ${of(idle).padEnd(20)} | ${of(attacked).padEnd(20)} | ${ratioOf(latency).toFixed(2)}`;
-    }),
+    ...phases.flatMap(linesOf),
     'the attacks, by how they were answered (0: not at all, or not waited for)',
     ...[...grouped(attacks)].map(([attack, statuses]) => `  ${attack.padEnd(30)} ${statuses}`),
     'memory at most, in MB: the process itself, and its largest child',
     ...[...most(memory)].map(([part, text]) => `  ${part.padEnd(10)} ${text}`),
-    faults.length === 0 ? 'no one noticed the attack' : `NOTICED: ${faults.length}`,
+    ...(faults.length === 0 ? [] : [`NOTICED: ${faults.length}`]),
     ...faults.slice(0, SHOWN).map((fault) => `  ${fault}`),
     violations.length === 0 ? 'every invariant of the fault campaign holds' : `VIOLATIONS: ${violations.length}`,
     ...violations.slice(0, SHOWN).map(({ invariant, subject, detail }) => `  ${invariant}\n    ${subject}: ${detail}`),
   ].join('\n');
+}
+
+function linesOf(phase: AttackPhase): readonly string[] {
+  const noticed = [...phase.faults, ...phase.delays];
+  return [
+    `${phase.name}: ${noticed.length === 0 ? 'no one noticed it' : `NOTICED: ${noticed.length}`}`,
+    ...noticed.slice(0, SHOWN).map((fault) => `  ${fault}`),
+    ...phase.latencies.map((latency) => {
+      const { kind, idle, attacked } = latency;
+      const of = ({ count, p50, p99 }: typeof idle): string => `${count} · ${p50} · ${p99}`;
+      return `  ${kind.padEnd(10)} ${of(idle).padEnd(20)} | ${of(attacked).padEnd(20)} | ${ratioOf(latency).toFixed(2)}`;
+    }),
+  ];
 }
 
 function grouped(lines: readonly AttackLine[]): ReadonlyMap<string, string> {

@@ -56,6 +56,32 @@ describe('the verdict of an attack campaign', () => {
     ]);
   });
 
+  it('measures a task from its create to the response that reports its end, and apart from requests', () => {
+    const outcome = { kind: 'answer', status: 200, errorCode: '' } as const;
+    const wish = { account: 'a', key: 'k', marker: 'm', model: 'x', prompt: 'p', callbackPath: undefined };
+    const create: ClientLine = {
+      kind: 'create',
+      ...wish,
+      attempt: 0,
+      api: 0,
+      begun: 10,
+      ended: 20,
+      outcome,
+      taskId: 't',
+    };
+    const read = (status: string, begun: number): ClientLine => {
+      const billing = { held: '0', captured: '0', released: '0' };
+      const task = { taskId: 't', model: 'x', status, created: 0, completed: 0, billing };
+      return { kind: 'read', account: 'a', taskId: 't', begun, ended: begun + 5, outcome, task };
+    };
+
+    const latencies = latenciesOf([create, read('handling', 500), read('success', 2_000)], IDLE, ATTACKED);
+
+    const [all, task] = ['all', 'task'].map((kind) => latencies.find((each) => each.kind === kind)?.idle);
+    assert.deepEqual(task, { count: 1, p50: 1_995, p99: 1_995 });
+    assert.deepEqual(all, { count: 3, p50: 5, p99: 10 });
+  });
+
   const attack = (status: number, hasRetryAfter = false): AttackLine => ({
     attacker: 'a',
     attack: 'large JSON',
@@ -78,7 +104,7 @@ describe('the verdict of an attack campaign', () => {
   });
 
   it('names a process, or a child of one, that grew beyond its limit', () => {
-    const sample = { part: 'api-1', processMb: PROCESS_MB, largestChildMb: CHILD_MB };
+    const sample = { at: 1, part: 'api-1', processMb: PROCESS_MB, largestChildMb: CHILD_MB };
 
     assert.deepEqual(validateMemory([sample]), []);
     assert.equal(validateMemory([sample, { ...sample, processMb: PROCESS_MB + 1, largestChildMb: 9_999 }]).length, 2);

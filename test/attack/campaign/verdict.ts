@@ -2,13 +2,14 @@
  * The checks of an attack campaign, in addition to the invariants of the fault campaign; pure, so that they can be
  * shown to fail.
  */
+import { isTerminal } from '../../chaos/records.ts';
 import type { ClientLine } from '../../chaos/records.ts';
 import type { AttackLine } from './attack-log.ts';
 
 /** The neighbour's 99th percentile under attack may be at most this multiple of the one without. */
 export const MOST_TIMES_IDLE = 3;
-/** Fewer requests than these have no percentile. */
-const LEAST_SAMPLES = 30;
+/** Of fewer requests the 99th percentile is the slowest one, which says nothing. */
+const LEAST_SAMPLES = 100;
 /** Resident, of one api or worker: its request bodies (256 MB) and caches in addition to the process itself. */
 export const PROCESS_MB = 1_000;
 /**
@@ -36,14 +37,46 @@ interface Percentiles {
   readonly p99: number;
 }
 
-/** How long requests that started in a phase took, by kind and in total. */
-export function latenciesOf(lines: readonly ClientLine[], idle: Phase, attacked: Phase): readonly Latency[] {
+interface Timed extends Phase {
+  readonly kind: string;
+}
+
+/** From its create to the first response that reported its end. */
+function tasksOf(lines: readonly ClientLine[]): readonly Timed[] {
+  const ends = new Map(
+    // Backwards, so that the first of several reads of an end is the one that stays.
+    lines
+      .toReversed()
+      .flatMap((line) =>
+        line.kind === 'read' && line.task !== undefined && isTerminal(line.task.status)
+          ? [[line.taskId, line.ended]]
+          : [],
+      ),
+  );
+  return lines.flatMap((line) => {
+    const ended = line.kind === 'create' && line.taskId !== undefined ? ends.get(line.taskId) : undefined;
+    return ended === undefined ? [] : [{ kind: 'task', begun: line.begun, ended }];
+  });
+}
+
+/** The others are work that takes as long as it takes, whose requests are not lines. */
+function isRequest({ kind }: Timed): boolean {
+  return kind !== 'task' && kind !== 'batch run' && kind !== 'background run';
+}
+
+export function isWithin({ begun }: Pick<Phase, 'begun'>, phase: Phase): boolean {
+  return begun >= phase.begun && begun < phase.ended;
+}
+
+/** How long what started in a phase took, by kind, and all requests together. */
+export function latenciesOf(requests: readonly ClientLine[], idle: Phase, attacked: Phase): readonly Latency[] {
+  const lines: readonly Timed[] = [...requests, ...tasksOf(requests)];
   const kinds = ['all', ...new Set(lines.map(({ kind }) => kind))];
   return kinds.map((kind) => {
     const of = ({ begun, ended }: Phase): Percentiles =>
       percentilesOf(
         lines
-          .filter((line) => (kind === 'all' || line.kind === kind) && line.begun >= begun && line.begun < ended)
+          .filter((line) => (kind === 'all' ? isRequest(line) : line.kind === kind) && isWithin(line, { begun, ended }))
           .map((line) => line.ended - line.begun),
       );
     return { kind, idle: of(idle), attacked: of(attacked) };
@@ -97,6 +130,8 @@ export function validateAttacks(lines: readonly AttackLine[], attacks: readonly 
 }
 
 export interface MemorySample {
+  /** Unix milliseconds. */
+  readonly at: number;
   readonly part: string;
   /** Resident megabytes. */
   readonly processMb: number;

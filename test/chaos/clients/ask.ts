@@ -8,12 +8,15 @@ export interface Answer {
   readonly headers?: Headers;
   /** The envelope's `data`; undefined if no complete response came. */
   readonly data?: unknown;
+  /** The whole body: endpoints of OpenAI's API have no envelope. */
+  readonly body?: unknown;
 }
 
 export interface Ask {
   readonly url: string;
   readonly key: string;
   readonly method?: string;
+  /** A form is sent as it is, anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** After this time the client goes away. */
@@ -32,20 +35,21 @@ export async function ask({
   timeoutMs = TIMEOUT_MS,
 }: Ask): Promise<Answer> {
   const begun = Date.now();
+  const isJson = body !== undefined && !(body instanceof FormData);
   try {
     const response = await fetch(url, {
       method,
       headers: {
         Authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(isJson ? { 'Content-Type': 'application/json' } : {}),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     });
     const json = (await response.json()) as { data?: unknown; error_code?: string };
     const outcome = { kind: 'answer', status: response.status, errorCode: json.error_code ?? '' } as const;
-    return { begun, ended: Date.now(), outcome, headers: response.headers, data: json.data };
+    return { begun, ended: Date.now(), outcome, headers: response.headers, data: json.data, body: json };
   } catch (error) {
     return { begun, ended: Date.now(), outcome: { kind: 'unknown', why: whyOf(error) } };
   }

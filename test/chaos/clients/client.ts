@@ -3,14 +3,15 @@
  * until it has a response, polls, sometimes cancels, downloads its outputs, keeps or deletes them.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '@darkroom/testing/random';
 import { isTerminal } from '../records.ts';
 import type { ClientLine, TaskAnswer, Wish } from '../records.ts';
 import { ask, statusOf, whyOf } from './ask.ts';
+import { callInBackground, pause } from './background.ts';
+import { runBatch } from './batch.ts';
 import { createTask } from './create-task.ts';
 import { callText } from './text.ts';
-import { drawWish } from './wishes.ts';
+import { drawBackground, drawBatch, drawWish } from './wishes.ts';
 
 export interface ClientOptions {
   readonly account: string;
@@ -38,6 +39,8 @@ export interface Pace {
 export interface Focus {
   readonly words?: string;
   readonly model?: string;
+  /** What they do, instead of everything. */
+  readonly work?: 'background' | 'batch';
   /** Maximum milliseconds between two tasks. */
   readonly paceMs?: number;
 }
@@ -47,6 +50,8 @@ const PACE_MS = 1_100;
 const POLL_MS = 700;
 const RETRY_MS = 400;
 const FORGED_EVERY = 7;
+const BACKGROUND_SHARE = 0.1;
+const BATCH_SHARE = 0.04;
 
 /** Runs until the storm is over and the outcome of everything it started is known, or until `end`. */
 export async function runClient(options: ClientOptions): Promise<void> {
@@ -66,7 +71,10 @@ async function oneWish(options: ClientOptions, number: number): Promise<void> {
   const { random, account, focus, record } = options;
   // Drawn before anything is awaited: outside events must not change what is drawn next.
   const isText = focus.model === undefined && random.isWithChance(0.12);
-  const wish = drawWish(random, { account, number, forbiddenUrl: options.forbiddenUrl, ...focus });
+  const drawn = { account, number, forbiddenUrl: options.forbiddenUrl, ...focus };
+  const wish = drawWish(random, drawn);
+  const work = focus.work ?? drawWork(random, focus);
+  const durable = { background: drawBackground(random, drawn), batch: drawBatch(random, drawn) };
   const plan = {
     isTwin: random.isWithChance(0.2),
     givesUp: random.isWithChance(0.05),
@@ -74,6 +82,8 @@ async function oneWish(options: ClientOptions, number: number): Promise<void> {
     afterwards: random.pick(['nothing', 'nothing', 'nothing', 'promote', 'delete'] as const),
   };
   if (number % 10 === 0) await lookAtBalance(options);
+  if (work === 'background') return callInBackground(options, durable.background, number);
+  if (work === 'batch') return runBatch(options, durable.batch, number);
   if (isText) {
     await callText({ ...options, apiUrl: apiOf(options, number), marker: wish.marker, ways: random.between(0, 99) });
     return;
@@ -89,6 +99,14 @@ async function oneWish(options: ClientOptions, number: number): Promise<void> {
   const change = { method: 'POST', url: `${apiOf(options, number)}/v1/storages/${plan.afterwards}`, body: ids };
   const { begun, ended, outcome } = await ask({ ...change, key: options.apiKey });
   record({ kind: plan.afterwards, account, taskId, begun, ended, outcome });
+}
+
+/** What no connection waits for is a part of the load unless a campaign has one target. */
+function drawWork(random: Random, { model, words }: Focus): Focus['work'] | undefined {
+  const share = random.next();
+  if (model !== undefined || words !== undefined) return undefined;
+  if (share < BACKGROUND_SHARE) return 'background';
+  return share < BACKGROUND_SHARE + BATCH_SHARE ? 'batch' : undefined;
 }
 
 /** @returns the task, once an attempt was answered with it; undefined: rejected, or never answered. */
@@ -191,8 +209,4 @@ export async function download(taskId: string, outputId: string, url: string): P
 
 function apiOf({ apiUrls }: ClientOptions, index: number): string {
   return apiUrls[index % apiUrls.length] ?? '';
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

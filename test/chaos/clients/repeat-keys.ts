@@ -1,7 +1,7 @@
 /**
- * What a client does when all is over and it finds that a task is gone whose id it received: it creates it again with
- * the same key (docs/decisions/0037). It only checks tasks that may have been lost; others that are gone are left to
- * the invariants.
+ * What a client does when all is over and it finds that a task, a response in the background or a batch is gone whose
+ * id it received: it creates it again with the same key (docs/decisions/0037). It only checks those that may have been
+ * lost; others that are gone are left to the invariants.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mayBeUndone } from '../losses.ts';
@@ -9,6 +9,8 @@ import type { Loss } from '../losses.ts';
 import { isAccepted } from '../records.ts';
 import type { ClientLine } from '../records.ts';
 import { ask, statusOf } from './ask.ts';
+import { createResponse } from './background.ts';
+import { createBatch } from './batch.ts';
 import { createTask } from './create-task.ts';
 import type { CreateAttempt } from './create-task.ts';
 
@@ -37,23 +39,41 @@ async function isGone(url: string, key: string): Promise<boolean> {
 /** @returns how many were created again. */
 export async function repeatLostKeys(options: RepeatOptions): Promise<number> {
   const { account, lines, losses, apiUrls, apiKey: key } = options;
-  const lost = new Map(
-    lines
-      .filter(isAccepted)
-      .filter((line) => line.account === account && mayBeUndone(line, losses))
-      .map((line) => [line.taskId, line] as const),
+  const created = lines.flatMap((line) =>
+    'account' in line && line.account === account && mayBeUndone(line, losses)
+      ? (repetitionOf(options, line) ?? [])
+      : [],
   );
   let count = 0;
-  for (const [taskId, line] of lost) {
-    if (!(await isGone(`${apiUrls[0]}/v1/tasks/${taskId}`, key))) continue;
+  for (const [path, create] of new Map(created.map((each) => [each.path, each.create]))) {
+    if (!(await isGone(`${apiUrls[0]}${path}`, key))) continue;
     count += 1;
-    const { account: owner, key: idempotencyKey, marker, model, prompt, callbackPath } = line;
-    const wish = { account: owner, key: idempotencyKey, marker, model, prompt, callbackPath };
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const { status } = await createTask(options, wish, attempt, attempt);
-      if (status === 200 || status === 402) break;
+      const { status } = await create(attempt);
+      // It cannot be paid any more, or its file is lost.
+      if (status === 200 || status === 402 || status === 400) break;
       await sleep(RETRY_MS);
     }
   }
   return count;
+}
+
+interface Repetition {
+  /** Where what was created is read. */
+  readonly path: string;
+  readonly create: (attempt: number) => Promise<{ readonly status: number }>;
+}
+
+/** @returns undefined: the line created nothing. */
+function repetitionOf(options: RepeatOptions, line: ClientLine): Repetition | undefined {
+  if (isAccepted(line)) {
+    const { account, key, marker, model, prompt, callbackPath, taskId } = line;
+    const wish = { account, key, marker, model, prompt, callbackPath };
+    return { path: `/v1/tasks/${taskId}`, create: (attempt) => createTask(options, wish, attempt, attempt) };
+  }
+  if (line.kind === 'background' && line.responseId !== undefined) {
+    return { path: `/v1/responses/${line.responseId}`, create: (attempt) => createResponse(options, line, attempt) };
+  }
+  if (line.kind !== 'batch' || line.batchId === undefined) return undefined;
+  return { path: `/v1/batches/${line.batchId}`, create: (attempt) => createBatch(options, line, attempt) };
 }

@@ -33,6 +33,8 @@ export async function callText({ account, apiKey, apiUrl, marker, ways, record }
       body: JSON.stringify({
         model: TEXT_MODEL,
         max_tokens: 50,
+        // The call of a client that gets no answer is found by it.
+        user: marker,
         messages: [{ role: 'user', content: `${marker} say something ${word}` }],
         ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
       }),

@@ -1,7 +1,9 @@
 /** What clients create: tasks of every kind, most of them harmless, and callbacks to receivers of every kind. */
 import type { Random } from '@darkroom/testing/random';
 import type { Wish } from '../records.ts';
-import { TASK_MODELS } from '../world/models.ts';
+import { TASK_MODELS, TEXT_MODEL } from '../world/models.ts';
+import type { BackgroundWish } from './background.ts';
+import type { BatchWish } from './batch.ts';
 
 /** Words for the test provider (test/support/test-provider/behaviour.ts), by frequency. */
 const BEHAVIOURS: readonly (readonly [weight: number, words: string])[] = [
@@ -42,6 +44,21 @@ const CALLBACKS: readonly (readonly [weight: number, path: string | undefined])[
   [3, '/retry-after'],
 ];
 
+/** Words for the text upstream (provider/text.ts), by frequency. */
+const TEXT_WORDS: readonly (readonly [weight: number, words: string])[] = [
+  [5, ''],
+  [6, '[slow]'],
+  [1, '[reject]'],
+  [1, '[break]'],
+  [2, '[long]'],
+];
+
+/** Lines of a batch: few, so that many batches begin and end in a storm. */
+const LEAST_LINES = 3;
+const MOST_LINES = 7;
+/** Of a batch that is cancelled, and of a response. */
+const CANCELLED_WITHIN_MS = 8_000;
+
 function weighted<T>(random: Random, choices: readonly (readonly [number, T])[]): T {
   const total = choices.reduce((sum, [weight]) => sum + weight, 0);
   let left = random.next() * total;
@@ -74,4 +91,38 @@ export function drawWish(random: Random, options: WishOptions): Wish {
     prompt: `${marker} a lake ${(options.words ?? drawn).replace('FORBIDDEN', `${forbiddenUrl}/file.png`)}`,
     callbackPath: callback === undefined ? undefined : `${callback}/${marker}`,
   };
+}
+
+export function drawBackground(random: Random, { account, number }: WishOptions): BackgroundWish {
+  const marker = `marker-${account}-${number}-`;
+  const words = weighted(random, TEXT_WORDS);
+  return {
+    key: `${account}-${number}`,
+    marker,
+    prompt: `${marker} say something ${words}`,
+    cancelAfterMs: drawCancel(random),
+  };
+}
+
+export function drawBatch(random: Random, { number, forbiddenUrl }: WishOptions): BatchWish {
+  const isText = random.isWithChance(0.6);
+  const model = random.pick(TASK_MODELS);
+  const words = (): string =>
+    isText
+      ? weighted(random, TEXT_WORDS)
+      : weighted(random, BEHAVIOURS).replace('FORBIDDEN', `${forbiddenUrl}/file.png`);
+  const lines = Array.from({ length: random.between(LEAST_LINES, MOST_LINES) }, () =>
+    random.isWithChance(0.1) ? undefined : words(),
+  );
+  return {
+    name: String(number),
+    endpoint: isText ? '/v1/chat/completions' : '/v1/tasks',
+    model: isText ? TEXT_MODEL : model,
+    lines,
+    cancelAfterMs: drawCancel(random),
+  };
+}
+
+function drawCancel(random: Random): number | undefined {
+  return random.isWithChance(0.1) ? random.between(0, CANCELLED_WITHIN_MS) : undefined;
 }

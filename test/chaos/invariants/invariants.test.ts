@@ -130,6 +130,68 @@ const clients: readonly ClientLine[] = [
   },
 ];
 
+/** A response in the background, and a batch of two lines: one was answered, and the other one is no request. */
+const RESPONSE = {
+  id: 'resp_1',
+  status: 'completed',
+  output: [],
+  error: null,
+  usage: { input_tokens: 20, output_tokens: 12 },
+} as const;
+const ANSWERED_LINE = {
+  customId: 'marker-ada-5-0-0-',
+  requestId: 'chatcmpl-2',
+  status: 200,
+  usage: { input: 20, output: 12 },
+};
+const WRONG_LINE = { customId: 'marker-ada-5-0-1-', requestId: 'batch_1_2', status: 400, errorCode: 'invalid_type' };
+const BATCH = {
+  batch: { id: 'batch_1', status: 'completed', request_counts: { total: 2, completed: 1, failed: 1 } },
+  output: [ANSWERED_LINE],
+  errors: [WRONG_LINE],
+};
+const RESPONSE_READ = { kind: 'response', account: 'ada', responseId: RESPONSE.id, outcome: OK } as const;
+const durable: readonly ClientLine[] = [
+  {
+    kind: 'background',
+    account: 'ada',
+    key: 'ada-4',
+    marker: 'marker-ada-4-',
+    prompt: 'marker-ada-4- say something',
+    begun: 1,
+    ended: 2,
+    outcome: OK,
+    responseId: RESPONSE.id,
+  },
+  { ...RESPONSE_READ, response: RESPONSE, begun: 10, ended: 11 },
+  {
+    kind: 'batch',
+    account: 'ada',
+    key: 'ada-5-0',
+    endpoint: '/v1/chat/completions',
+    fileId: 'file-1',
+    markers: [ANSWERED_LINE.customId, WRONG_LINE.customId],
+    begun: 1,
+    ended: 2,
+    outcome: OK,
+    batchId: BATCH.batch.id,
+  },
+  {
+    kind: 'batch-read',
+    account: 'ada',
+    batchId: BATCH.batch.id,
+    status: 'completed',
+    outcome: OK,
+    begun: 10,
+    ended: 11,
+  },
+];
+const ASKED = { kind: 'text', state: 'asked' } as const;
+const asked: Evidence['provider'] = [
+  { ...ASKED, marker: 'marker-ada-4-', at: 5 },
+  { ...ASKED, marker: ANSWERED_LINE.customId, at: 5 },
+];
+
 const NEIGHBOURS_TASK = { marker: 'm', isOurs: false, status: 'success', askedByOurs: [false] };
 
 /** Other accounts' work: the given number of each kind, each of which took the given time. */
@@ -145,8 +207,9 @@ function period(tookMs: number, count: number, done = count): ProbedPeriod {
 
 function good(): Evidence {
   return {
-    clients,
+    clients: [...clients, ...durable],
     provider: [
+      ...asked,
       {
         kind: 'submit',
         at: 4,
@@ -171,9 +234,9 @@ function good(): Evidence {
         'ada',
         {
           account: {
-            balance: '9.96932',
+            balance: '9.96796',
             held: '0',
-            available: '9.96932',
+            available: '9.96796',
             usage: { runningTasks: 0, queuedTasks: 0, textStreams: 0 },
           },
           webhookSecret: SECRET,
@@ -187,7 +250,14 @@ function good(): Evidence {
             entry('release', 'chatcmpl-1', '0.00132'),
             entry('capture', task.taskId, '0.03'),
             entry('release', failed.taskId, '0.03'),
+            ...['resp_1', 'chatcmpl-2'].flatMap((id) => [
+              entry('hold', id, '0.002'),
+              entry('capture', id, '0.00068'),
+              entry('release', id, '0.00132'),
+            ]),
           ],
+          batches: [BATCH],
+          responses: new Map([[RESPONSE.id, RESPONSE]]),
         },
       ],
     ]),
@@ -202,6 +272,9 @@ function good(): Evidence {
     allowedAddresses: ['127.0.0.1:1'],
     losses: [],
     unsettledTimes: [],
+    interruptions: [],
+    lostRequests: new Map(),
+    waitedFor: new Map([['m', { id: 'chatcmpl-1', account: 'ada' }]]),
     trials: [
       { kind: 'waiting', what: 'a test', before: period(2_000, 6), during: period(3_000, 5) },
       { kind: 'deploy', taskIds: [task.taskId, failed.taskId] },
@@ -218,7 +291,7 @@ function withAccount(change: (account: NonNullable<ReturnType<Evidence['accounts
 }
 
 function withLines(...lines: readonly ClientLine[]): Evidence {
-  return { ...good(), clients: [...clients, ...lines] };
+  return { ...good(), clients: [...clients, ...durable, ...lines] };
 }
 
 const GONE = {
@@ -237,6 +310,19 @@ function submittedTwice(): Evidence {
       { kind: 'submit', at: 9, protocol: 'replicate', jobId: 'j9', prompt: 'marker-ada-1- a lake' },
     ],
   };
+}
+
+/** The same with other results of its batch. */
+function withBatch(
+  change: Partial<Evidence['accounts'] extends ReadonlyMap<string, infer A> ? A : never>['batches'],
+): Evidence {
+  return withAccount(() => ({ batches: change }));
+}
+
+/** The same with another request at the text upstream. */
+function withRequest(marker: string, at: number): Evidence {
+  const evidence = good();
+  return { ...evidence, provider: [...evidence.provider, { ...ASKED, marker, at }] };
 }
 
 /** A campaign that lost commits from millisecond 40 to 50, and what may differ then. */
@@ -564,6 +650,89 @@ const BAD: readonly (readonly [what: string, invariant: string, evidence: () => 
       trials: [{ kind: 'neighbours', tasks: [{ ...NEIGHBOURS_TASK, status: 'queued', askedByOurs: [] }] }],
     }),
   ],
+  [
+    'a response that is not over',
+    'every response in the background ends',
+    () => withAccount(() => ({ responses: new Map([[RESPONSE.id, { ...RESPONSE, status: 'queued' }]]) })),
+  ],
+  [
+    'a response that no one knows any more',
+    'every response in the background ends',
+    () => withAccount(() => ({ responses: new Map([[RESPONSE.id, undefined]]) })),
+  ],
+  [
+    'a response that changed after its end',
+    'every response in the background ends',
+    () => withLines({ ...RESPONSE_READ, response: { ...RESPONSE, status: 'failed' }, begun: 12, ended: 13 }),
+  ],
+  [
+    'a response that was not found although nothing was lost',
+    'every response in the background ends',
+    () => withLines({ ...RESPONSE_READ, outcome: { ...OK, status: 404 }, begun: 12, ended: 13 }),
+  ],
+  [
+    'two responses for a key',
+    'every response in the background ends',
+    () => withLines({ ...(durable[0] as ClientLine & { kind: 'background' }), responseId: 'resp_2' }),
+  ],
+  [
+    'a batch that is not over',
+    'every batch ends',
+    () => withBatch([{ ...BATCH, batch: { ...BATCH.batch, status: 'finalizing' } }]),
+  ],
+  ['a batch that no one knows any more', 'every batch ends', () => withBatch([])],
+  [
+    'a line that is answered twice',
+    'every batch ends',
+    () => withBatch([{ ...BATCH, output: [ANSWERED_LINE, ANSWERED_LINE] }]),
+  ],
+  [
+    'a line with an answer and an error',
+    'every batch ends',
+    () => withBatch([{ ...BATCH, errors: [WRONG_LINE, { ...WRONG_LINE, customId: ANSWERED_LINE.customId }] }]),
+  ],
+  ['a line without a result', 'every batch ends', () => withBatch([{ ...BATCH, errors: [] }])],
+  [
+    'a line that failed because its account was suspended',
+    'no line of a batch fails',
+    () => withBatch([{ ...BATCH, errors: [{ ...WRONG_LINE, status: 403, errorCode: 'account_suspended' }] }]),
+  ],
+  [
+    'a line that was charged without an answer',
+    'a response in the background and a line pay',
+    () => withBatch([{ ...BATCH, output: [], errors: [WRONG_LINE, { ...ANSWERED_LINE, status: 503 }] }]),
+  ],
+  [
+    'a response that was charged otherwise',
+    'a response in the background and a line pay',
+    () =>
+      withAccount(() => ({
+        responses: new Map([[RESPONSE.id, { ...RESPONSE, usage: { input_tokens: 21, output_tokens: 12 } }]]),
+      })),
+  ],
+  [
+    'a request that is neither paid nor recorded',
+    'requests at the text upstream',
+    () => ({ ...withRequest('marker-ada-4-', 8), interruptions: [{ from: 6, until: 7 }] }),
+  ],
+  [
+    'a second request for a client that waits, of which nothing is recorded',
+    'requests at the text upstream',
+    () => ({
+      ...good(),
+      provider: [...good().provider, { ...ASKED, marker: 'm', at: 5 }, { ...ASKED, marker: 'm', at: 6 }],
+    }),
+  ],
+  [
+    'a loss of a request that never came, although nothing was in its way',
+    'requests at the text upstream',
+    () => ({ ...good(), lostRequests: new Map([['chatcmpl-2', 1]]) }),
+  ],
+  [
+    'a request that was sent twice although nothing interrupted it',
+    'a text call that no connection waits for is sent again',
+    () => ({ ...withRequest(ANSWERED_LINE.customId, 8), lostRequests: new Map([['chatcmpl-2', 1]]) }),
+  ],
   ['an object that nothing names', 'no orphans', () => ({ ...good(), leftovers: ['an object'] })],
   [
     'a slot that was not given back',
@@ -609,6 +778,36 @@ describe('the invariants', () => {
     assert.deepEqual(checkInvariants(evidence), []);
   });
 
+  it('find nothing in a response in the background that was lost, and that its client could not pay for any more', () => {
+    const marker = 'marker-ada-9-';
+    const lost = {
+      kind: 'background',
+      account: 'ada',
+      key: 'ada-9',
+      marker,
+      prompt: `${marker} say something`,
+      begun: 44,
+      ended: 45,
+      outcome: OK,
+      responseId: 'resp_9',
+    } as const;
+    const { responseId: _, ...again } = lost;
+    const unpaid = { ...again, begun: 54, ended: 55, outcome: { ...OK, status: 402 } } as const;
+    const gone = new Map([
+      [RESPONSE.id, RESPONSE],
+      [lost.responseId, undefined],
+    ]);
+    const found = (...lines: readonly ClientLine[]) =>
+      checkInvariants({
+        ...withAccount(() => ({ responses: gone })),
+        clients: withLines(...lines).clients,
+        losses: afterLoss().losses,
+      }).map(({ subject }) => subject);
+
+    assert.deepEqual(found(lost, unpaid), []);
+    assert.deepEqual(found(lost), [lost.responseId]);
+  });
+
   it('accept an estimate for a text call only where its process was stopped before it could settle', () => {
     const estimated = (unsettledTimes: Evidence['unsettledTimes']): Evidence => ({
       ...withAccount(({ ledger }) => ({
@@ -634,6 +833,16 @@ describe('the invariants', () => {
     const evidence = { ...submittedTwice(), losses: [{ from: 3, until: 8, heardUntil: 8 }] };
 
     assert.equal(checkInvariants(evidence).length, 1);
+  });
+
+  it('accept a second request of a text call that was interrupted, if the first is recorded', () => {
+    const evidence = {
+      ...withRequest('marker-ada-4-', 8),
+      interruptions: [{ from: 6, until: 7 }],
+      lostRequests: new Map([[RESPONSE.id, 1]]),
+    };
+
+    assert.deepEqual(checkInvariants(evidence), []);
   });
 
   for (const [what, invariant, evidence] of BAD) {

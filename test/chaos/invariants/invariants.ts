@@ -2,6 +2,14 @@
 import type { Evidence, Invariant, Violation } from '../evidence.ts';
 import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from './callbacks.ts';
 import { oneClockDecides } from './clocks.ts';
+import {
+  answersArePaid,
+  everyLineOnce,
+  everyResponseEnds,
+  linesOutwait,
+  requestsAreBooked,
+  sentAgainOnlyIfInterrupted,
+} from './durable.ts';
 import { goneOnlyWhereLost, successStays } from './losses.ts';
 import { ledgerBalances, capturedWithinHeld, neverNegative, oneSettlement, textCallsArePaid } from './money.ts';
 import { outputsAreWhatWasMade } from './outputs.ts';
@@ -34,6 +42,12 @@ export const INVARIANTS: readonly Invariant[] = [
   attemptsWithinSchedule,
   callbacksAgree,
   textCallsArePaid,
+  everyResponseEnds,
+  everyLineOnce,
+  linesOutwait,
+  answersArePaid,
+  requestsAreBooked,
+  sentAgainOnlyIfInterrupted,
   noOrphans,
   noForbiddenConnection,
   noAccountWaitsForAnother,

@@ -4,10 +4,12 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../../src/config/package-root.ts';
+import { MUTANTS as ATTACK_MUTANTS } from '../../attack/campaign/mutants.ts';
 import { MUTANTS } from './mutants.ts';
 
-describe('a mutant of the fault campaign', () => {
-  for (const { name, patches } of MUTANTS) {
+describe('a mutant of a campaign', () => {
+  const attacks = ATTACK_MUTANTS.map(({ attack, patches }) => ({ name: `without a guard against ${attack}`, patches }));
+  for (const { name, patches } of [...MUTANTS, ...attacks]) {
     it(`${name} finds each text that it changes once`, async () => {
       for (const { file, find } of patches) {
         const text = await readFile(path.join(packageFile('dist'), file), 'utf8');

@@ -6,6 +6,14 @@ import type { Focus } from '../clients/client.ts';
 import type { Invariant } from '../evidence.ts';
 import { oneClockDecides } from '../invariants/clocks.ts';
 import { attemptsWithinSchedule, callbacksAgree, callbacksArrive } from '../invariants/callbacks.ts';
+import {
+  answersArePaid,
+  everyLineOnce,
+  everyResponseEnds,
+  linesOutwait,
+  requestsAreBooked,
+  sentAgainOnlyIfInterrupted,
+} from '../invariants/durable.ts';
 import { goneOnlyWhereLost, successStays } from '../invariants/losses.ts';
 import {
   ledgerBalances,
@@ -217,6 +225,76 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'stream-stops',
     invariant: textCallsArePaid,
     patches: [{ file: 'src/text/render-answer.js', find: 'yield DONE;', replace: '' }],
+  },
+  {
+    name: 'response-not-saved',
+    invariant: everyResponseEnds,
+    patches: [
+      {
+        file: 'src/text/background/record-outcome.js',
+        find: 'if (outcome.response !== undefined)',
+        replace: 'if (false)',
+      },
+    ],
+    focus: { work: 'background' },
+  },
+  {
+    name: 'line-written-twice',
+    invariant: everyLineOnce,
+    patches: [
+      {
+        file: 'src/batches/results.js',
+        find: 'yield `${JSON.stringify(present(batch, line, result))}\\n`;',
+        replace: 'yield `${JSON.stringify(present(batch, line, result))}\\n`.repeat(2);',
+      },
+    ],
+    focus: { work: 'batch' },
+  },
+  {
+    name: 'suspension-is-an-outcome',
+    invariant: linesOutwait,
+    patches: [{ file: 'src/domain/darkroom-error.js', find: "account_suspended: 'account',", replace: '' }],
+    plan: [{ kind: 'suspend', target: 'account', atMs: 3_000, forMs: 10_000 }],
+  },
+  {
+    name: 'half-paid',
+    invariant: answersArePaid,
+    patches: [
+      {
+        file: 'src/text/background/call-money.js',
+        find: 'settlement = made;',
+        replace: 'settlement = { ...made, capturedMicroUsd: made.capturedMicroUsd / 2n };',
+      },
+    ],
+    focus: { work: 'background' },
+  },
+  {
+    name: 'loss-not-recorded',
+    invariant: requestsAreBooked,
+    patches: [
+      {
+        file: 'src/text/background/call-record.js',
+        find: '(a.is_running AND a.is_sent)::integer',
+        replace: '0',
+      },
+    ],
+    plan: [
+      { kind: 'kill', target: 'api-1', atMs: 12_000, forMs: 2_000 },
+      { kind: 'kill', target: 'api-2', atMs: 20_000, forMs: 2_000 },
+    ],
+    focus: { work: 'background' },
+  },
+  {
+    name: 'attempt-not-waited-for',
+    invariant: sentAgainOnlyIfInterrupted,
+    patches: [
+      {
+        file: 'src/text/background/call-record.js',
+        find: '(NOT is_running OR process_id = $2 OR (${IS_DEAD}))',
+        replace: '(true OR process_id = $2)',
+      },
+    ],
+    plan: [{ kind: 'unheard', target: 'temporal', atMs: 3_000, forMs: 16_000 }],
   },
   {
     name: 'slot-kept',

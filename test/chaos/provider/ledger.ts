@@ -22,5 +22,5 @@ export type ProviderLine =
       readonly inputTokens?: number;
       readonly outputTokens?: number;
     }
-  /** A request that the provider's misbehaviour affected. */
-  | { readonly kind: 'misbehaved'; readonly mode: string; readonly path: string };
+  /** A request that the provider's misbehaviour affected; `marker` of a text call. */
+  | { readonly kind: 'misbehaved'; readonly mode: string; readonly path: string; readonly marker?: string };

@@ -24,7 +24,7 @@ import type { ProviderMode } from '../schedule.ts';
 import { openJobs } from './jobs.ts';
 import type { ProviderLine } from './ledger.ts';
 import { drawNoise } from './noise.ts';
-import { answerChat } from './text.ts';
+import { answerChat, markerOf } from './text.ts';
 
 const { values } = parseArgs({
   options: { ledger: { type: 'string' }, port: { type: 'string' }, public: { type: 'string' } },
@@ -43,7 +43,12 @@ const HANDLERS = { tasks: handleTasks, replicate: handleReplicate, openai: handl
 /** `[drip-file 8000]`: the rate in bytes per second of a large file. */
 const DRIP = /\[drip-file (\d+)\]/;
 const DRIP_INTERVAL_MS = 250;
+/** `[long-log]`: what is said about a job has its log, of 0.8 MB or of 1.6 MB. */
+const LONG_LOGS = [10_000, 20_000].map((lines) =>
+  Buffer.from(`,"logs":${JSON.stringify(Array.from({ length: lines }, (_, line) => String(line).padEnd(78, '.')))}}`),
+);
 
+let longLogs = 0;
 let mode: ProviderMode | 'normal' = 'normal';
 /** Requests that wait while the provider hangs: they are cut when that ends. */
 const hanging = new Set<ServerResponse>();
@@ -54,9 +59,10 @@ process.on('message', (message: { mode?: ProviderMode | 'normal' }) => {
 });
 
 /** @returns whether the request was handled. */
-function misbehave(path: string, response: ServerResponse): boolean {
+function misbehave(path: string, body: Record<string, unknown>, response: ServerResponse): boolean {
   if (mode === 'normal') return false;
-  write({ kind: 'misbehaved', mode, path });
+  const text = path.startsWith('/text/') ? { marker: markerOf(body) } : {};
+  write({ kind: 'misbehaved', mode, path, ...text });
   const json = { 'content-type': 'application/json' };
   if (mode === 'errors') response.writeHead(502, json).end('{"detail":"The text of this provider."}');
   else if (mode === 'busy') response.writeHead(429, { ...json, 'retry-after': '2' }).end('{"detail":"later"}');
@@ -127,14 +133,17 @@ function hostileFile(prompt: string): Buffer | undefined {
   return makers[Number(index) % makers.length]?.();
 }
 
-function send(response: ServerResponse, reply: Reply): void {
+/** @param log the end of the object that the reply is, in place of its brace. */
+function send(response: ServerResponse, reply: Reply, log?: Buffer): void {
   if (reply === 'drop') response.destroy();
   else if (reply === 'huge') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 3e12 }).write('{');
   } else if ('html' in reply) response.writeHead(reply.status, { 'content-type': 'text/html' }).end(reply.html);
   else if ('json' in reply) {
     response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
-    response.end(JSON.stringify(reply.json ?? {}));
+    const json = JSON.stringify(reply.json ?? {});
+    if (log === undefined) response.end(json);
+    else response.write(json.slice(0, -1), () => response.end(log));
   } else response.destroy();
 }
 
@@ -149,7 +158,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://provider');
   // Before any response: one that is sent while the body is still arriving can be lost with the connection.
   const body = await readJson(request);
-  if (misbehave(pathname, response)) return;
+  if (misbehave(pathname, body, response)) return;
   const [, fileProtocol, fileJob = ''] = /^\/files\/(\w+)\/([\w-]+)\.png$/.exec(pathname) ?? [];
   if (fileProtocol === 'tasks' || fileProtocol === 'replicate') {
     return sendFile(response, room.jobs.find(fileProtocol, fileJob));
@@ -163,7 +172,13 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   const incoming: Incoming = { method, path, query, headers, body, files: [], abandoned };
   const reply = await HANDLERS[name](room, incoming);
   announceAnswer(reply, body['prompt']);
-  send(response, reply);
+  send(response, reply, method === 'GET' ? longLogOf(reply) : undefined);
+}
+
+function longLogOf(reply: Reply): Buffer | undefined {
+  if (typeof reply === 'string' || !('json' in reply)) return undefined;
+  const { input } = (reply.json ?? {}) as { input?: { prompt?: string } };
+  return input?.prompt?.includes('[long-log]') === true ? LONG_LOGS[longLogs++ % LONG_LOGS.length] : undefined;
 }
 
 const server = createServer((request, response) => {

@@ -1,7 +1,7 @@
 /**
  * A text upstream in OpenAI's dialect: a few words for each call, streamed at a pace or whole, with the tokens that it
  * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[reject]` is answered with 503, `[slow]`
- * takes seconds.
+ * takes seconds, and `[long]` longer than Temporal waits for a heartbeat.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -12,11 +12,22 @@ const MARKER = /\bmarker-[\w-]+/;
 const WORDS = 12;
 const PACE_MS = 40;
 const SLOW_PACE_MS = 400;
+const LONG_PACE_MS = 1_800;
 const BREAK_AFTER = 4;
 
 interface ChatRequest {
   readonly stream?: boolean;
   readonly messages?: readonly { readonly content?: unknown }[];
+}
+
+/** The marker in the messages of a call; `none` if there is none. */
+export function markerOf({ messages = [] }: ChatRequest): string {
+  return MARKER.exec(JSON.stringify(messages))?.[0] ?? 'none';
+}
+
+function paceOf(prompt: string): number {
+  if (prompt.includes('[long]')) return LONG_PACE_MS;
+  return prompt.includes('[slow]') ? SLOW_PACE_MS : PACE_MS;
 }
 
 /** Answers `POST …/chat/completions`. */
@@ -26,7 +37,8 @@ export async function answerChat(
   write: (line: ProviderLine) => void,
 ): Promise<void> {
   const prompt = JSON.stringify(body.messages ?? []);
-  const marker = MARKER.exec(prompt)?.[0] ?? 'none';
+  const marker = markerOf(body);
+  const paceMs = paceOf(prompt);
   const usage = { inputTokens: 20 + (prompt.length % 13), outputTokens: WORDS };
   write({ kind: 'text', marker, state: 'asked' });
   if (prompt.includes('[reject]')) {
@@ -42,7 +54,7 @@ export async function answerChat(
   };
   const common = { id: `chat-${marker}`, created: Math.floor(Date.now() / 1000), model: 'words' };
   if (body.stream !== true) {
-    await sleep(prompt.includes('[slow]') ? SLOW_PACE_MS * WORDS : PACE_MS);
+    await sleep(paceMs === PACE_MS ? PACE_MS : paceMs * WORDS);
     const message = { role: 'assistant', content: wordsOf(WORDS).join('') };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -67,7 +79,7 @@ export async function answerChat(
       return;
     }
     await say({ ...chunk, choices: [{ index: 0, delta: { content }, finish_reason: null }] });
-    await sleep(prompt.includes('[slow]') ? SLOW_PACE_MS : PACE_MS);
+    await sleep(paceMs);
   }
   await say({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
   await say({ ...chunk, choices: [], usage: reportedUsage });

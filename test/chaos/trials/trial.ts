@@ -2,6 +2,7 @@
  * Faults that are injected alone, when the others are over and healed: they test how long other accounts wait, or
  * that nothing at all is lost, and no other fault may be an excuse for that. The clients continue meanwhile.
  */
+import type { AccountLimits } from '../../../src/accounts/accounts.ts';
 import type { Pace } from '../clients/client.ts';
 import type { CreateAttempt } from '../clients/create-task.ts';
 import type { ClientLine, Wish } from '../records.ts';
@@ -13,8 +14,8 @@ export interface TrialRoom {
   readonly record: (line: ClientLine) => void;
   /** Of the clients that continue meanwhile. */
   readonly pace: Pace;
-  /** Opens an account of this trial's own, which is checked with the others at the end. */
-  openAccount(name: string): Promise<WorldAccount & { readonly name: string }>;
+  /** An account of this trial's own, which is checked with the others at the end. It is opened the first time. */
+  openAccount(name: string, limits?: Partial<AccountLimits>): Promise<WorldAccount & { readonly name: string }>;
 }
 
 /** What other accounts did during a fault, or just before. */

@@ -21,7 +21,7 @@ function bearerOf(header: string | undefined): string {
   return /^Bearer (.+)$/.exec(header ?? '')?.[1] ?? assert.fail('no bearer token');
 }
 
-describe('an upstream with signed tokens', { timeout: 120_000 }, () => {
+describe('an upstream with signed tokens', () => {
   it('gets a JWT in HS256 that names the issuer, and the same one until shortly before it expires', async () => {
     await withRecorder(answerJobs, async ({ origin, requests }) => {
       const http: HttpBinding = { ...JOBS, auth: { scheme: 'jwt-hs256', lifetimeSeconds: 1_200 } };
@@ -65,7 +65,7 @@ describe('an upstream with signed tokens', { timeout: 120_000 }, () => {
   });
 });
 
-describe('an upstream with tokens of an OAuth issuer', { timeout: 120_000 }, () => {
+describe('an upstream with tokens of an OAuth issuer', () => {
   const withIssuer = async (
     issue: (form: URLSearchParams, authorization: string | undefined, count: number) => unknown,
     work: (bench: ReturnType<typeof bind> & { counts(): { issued: number; submits: number } }) => Promise<void>,

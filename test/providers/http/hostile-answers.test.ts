@@ -126,7 +126,7 @@ const UNREADABLE: readonly (readonly [string, Answers, number, LogLine])[] = [
   ['a type that is a sentence', sending(200, '-', { 'content-type': MARK }), 200, { code: 'NOT_JSON' }],
 ];
 
-describe('a response that cannot be read', { timeout: 180_000 }, () => {
+describe('a response that cannot be read', () => {
   for (const [name, answers, status, logged] of UNREADABLE) {
     it(`of a submit leaves its outcome unknown: ${name}`, async () => {
       const { outcome, lines, requests } = await outcomeOf('submit', answers);
@@ -167,7 +167,7 @@ describe('a response that cannot be read', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a response in an unusual form', { timeout: 120_000 }, () => {
+describe('a response in an unusual form', () => {
   it('is read with a byte order mark, whatever its type is called', async () => {
     const { outcome } = await outcomeOf(
       'submit',
@@ -205,7 +205,7 @@ describe('a response in an unusual form', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the id of a job', { timeout: 120_000 }, () => {
+describe('the id of a job', () => {
   it('is a word or an integer, and the outcome is unknown with any other', async () => {
     const expected =
       'an integer below 2^53, or a word of at most 200 letters, digits, and _ . : - that begins with a letter or digit';
@@ -257,7 +257,7 @@ describe('the id of a job', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the state of a job', { timeout: 120_000 }, () => {
+describe('the state of a job', () => {
   it('is one of three, and any other is no response', async () => {
     const found = { '"teleported"': 'a text of 10 characters', '1': 'the number 1', null: 'null', '{}': 'an object' };
     for (const [state, what] of Object.entries(found)) {
@@ -303,7 +303,7 @@ describe('the state of a job', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the outputs of a job', { timeout: 120_000 }, () => {
+describe('the outputs of a job', () => {
   it('are none where they are no addresses, which the log says', async () => {
     for (const [files, found] of [
       [['file:///etc/passwd', MARK], 'a list of 2, which begins with a text of 18 characters'],
@@ -333,7 +333,7 @@ describe('the outputs of a job', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a request that cannot be sent', { timeout: 120_000 }, () => {
+describe('a request that cannot be sent', () => {
   it('names the credential where that is the reason, and reaches no server', async () => {
     for (const secret of ['a\nb', 'a\0b', 'a\u0001', 'clé']) {
       const { outcome, lines, requests } = await outcomeOf('submit', () => ({ id: 'job-1' }), JOBS, secret);

@@ -35,7 +35,7 @@ async function submitted(answer: (response: ServerResponse) => unknown, http = A
   return { outcome, paths };
 }
 
-describe('a preflight', { timeout: 120_000 }, () => {
+describe('a preflight', () => {
   it('is followed by the submit if the provider has what is named', async () => {
     const { outcome, paths } = await submitted(() => ({ amy: {}, joe: {} }));
 

@@ -25,7 +25,7 @@ async function partsOf(contentType: string | undefined, body: Buffer) {
   );
 }
 
-describe('a submit as a form', { timeout: 120_000 }, () => {
+describe('a submit as a form', () => {
   it('has parts from expressions and from the files of the input, in their order', async () => {
     await withScratch(async ({ call: own, inputFile }) => {
       await withRecorder(
@@ -83,7 +83,7 @@ describe('a submit as a form', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the files of an input in a JSON body', { timeout: 120_000 }, () => {
+describe('the files of an input in a JSON body', () => {
   it('are sent in base64 where the body has them, byte for byte, and a prompt cannot ask for them', async () => {
     await withScratch(async ({ call: own, inputFile }) => {
       const bytes = [randomBytes(1_000_001), randomBytes(65_536), Buffer.alloc(0)];
@@ -179,7 +179,7 @@ describe('the files of an input in a JSON body', { timeout: 120_000 }, () => {
   });
 });
 
-describe('an upload before the submit', { timeout: 120_000 }, () => {
+describe('an upload before the submit', () => {
   const UPLOADED: HttpBinding = {
     ...JOBS,
     media: { image_urls: 'upload' },
@@ -327,7 +327,7 @@ describe('an upload before the submit', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a response that is the file itself', { timeout: 120_000 }, () => {
+describe('a response that is the file itself', () => {
   const SPEECH: HttpBinding = { submit: { path: "'/speech'", body: '{ "text": prompt }' }, outputs: '$body' };
 
   it('is written to a file as it arrives', async () => {
@@ -410,7 +410,7 @@ describe('a response that is the file itself', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the further hosts of a binding', { timeout: 120_000 }, () => {
+describe('the further hosts of a binding', () => {
   it('are polled where the response says, and get the credential only if they are named for it', async () => {
     for (const receivesCredential of [true, false]) {
       await withRecorder(
@@ -478,7 +478,7 @@ describe('the further hosts of a binding', { timeout: 120_000 }, () => {
   });
 });
 
-describe('how long a provider asks to wait', { timeout: 120_000 }, () => {
+describe('how long a provider asks to wait', () => {
   it('is read from the fields of its response that the file names, or that many providers use', async () => {
     for (const [body, headers, waitMs] of [
       [{ again: 12 }, {}, 12_000],

@@ -54,7 +54,7 @@ function isRejected(outcome: unknown): Pick<ProviderRejection, 'reason' | 'retry
   return { reason, retryAfterMs, condition };
 }
 
-describe('a 5xx to a submit', { timeout: 120_000 }, () => {
+describe('a 5xx to a submit', () => {
   const refusal = "code = 'queue_full' ? 'provider_unavailable' : code = 'nsfw' ? 'content_rejected'";
   const jobs: HttpBinding = { ...JOBS, submit: { ...JOBS.submit, refusal } };
   const file: HttpBinding = { submit: jobs.submit, outputs: '$body' };
@@ -117,7 +117,7 @@ describe('a 5xx to a submit', { timeout: 120_000 }, () => {
   });
 });
 
-describe('finished work without outputs', { timeout: 120_000 }, () => {
+describe('finished work without outputs', () => {
   const http: HttpBinding = {
     ...JOBS,
     outputs: 'images[nsfw = false].url',

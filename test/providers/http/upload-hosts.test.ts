@@ -92,7 +92,7 @@ async function submitted(
 const keysOf = (requests: readonly Recorded[]) =>
   requests.map(({ body }) => /name="key"\r\n\r\n(key-\d)/.exec(body.toString('latin1'))?.[1]);
 
-describe('a storage host that rejects an upload', { timeout: 120_000 }, () => {
+describe('a storage host that rejects an upload', () => {
   it('gets it again, from a new first request, and the submit has the last reference', async () => {
     for (const status of [400, 403, 404, 410]) {
       const { error, toApi, toStorage } = await submitted([status, status, 204]);
@@ -158,7 +158,7 @@ describe('a storage host that rejects an upload', { timeout: 120_000 }, () => {
   });
 });
 
-describe('upload.send.receivesCredential', { timeout: 120_000 }, () => {
+describe('upload.send.receivesCredential', () => {
   const authorizations = (requests: readonly Recorded[]) => requests.map(({ headers }) => headers.authorization);
 
   it('is by default what hosts says', async () => {

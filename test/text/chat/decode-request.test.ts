@@ -215,7 +215,6 @@ describe('a chat request', () => {
       [{ n: 1.5 }, 'n'],
       [{ n: 1_000 }, 'n'],
       [{ stop: [] as string[], n: '2' }, 'n'],
-      [{ stop: '' }, 'stop'],
       [{ stop: Array.from({ length: 17 }, () => 'x') }, 'stop'],
       [{ temperature: 2.1 }, 'temperature'],
       [{ top_p: -1 }, 'top_p'],

@@ -32,7 +32,7 @@ const saying = (said: string): BoundedRequest => ({
   format: { type: 'text' },
 });
 
-describe('the upper bound of a request’s input', { timeout: 240_000 }, () => {
+describe('the upper bound of a request’s input', () => {
   it('is never below what any tokenizer counts of the request in a chat template', async () => {
     const request = fc.record({
       messages: fc.array(message, { minLength: 1, maxLength: 6 }),

@@ -8,6 +8,7 @@ import { createKey } from '../../../src/accounts/keys.ts';
 import { listLedger } from '../../../src/billing/ledger-list.ts';
 import { readExceededHolds } from '../../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
+import { isOurKey, listUnnamedKeys } from '../../../src/objects/outputs/sweep.ts';
 import { StoreUnavailableError } from '../../../src/objects/stores/store-unavailable-error.ts';
 import { moveTextMoney } from '../../../src/text/money/move.ts';
 import type { NewTextCall } from '../../../src/text/money/text-call.ts';
@@ -216,9 +217,15 @@ describe('passes', () => {
     assert.deepEqual(idsOf(await pruning.archived()), idsOf(calls));
   });
 
-  it('leave a call that changed since it was exported', async () => {
+  it('export a call again that changed since it was exported, and leave nothing else in the store', async () => {
     const [changed, other] = await createOld(2);
     assert.ok(changed !== undefined && other !== undefined);
+    const stored = async (): Promise<readonly string[]> => {
+      const keys: string[] = [];
+      for await (const { key } of pruning.store.list('archive/text-calls/')) keys.push(key);
+      return keys;
+    };
+    const before = new Set(await stored());
     const store = storeWith(pruning.store, {
       async put(...args) {
         const result = await pruning.store.put(...args);
@@ -227,15 +234,17 @@ describe('passes', () => {
       },
     });
 
-    assert.equal(await pruning.prune({ store }), 1);
+    assert.equal(await pruning.prune({ store }), 2);
 
-    assert.deepEqual(await leftOf([changed, other]), [changed.id]);
-    await pruning.beginRound();
-    assert.equal(await pruning.prune(), 1);
-    const last = (await pruning.archived()).findLast(
-      ({ id, output_tokens: tokens }) => id === changed.id && tokens === 77,
+    assert.deepEqual(await leftOf([changed, other]), []);
+    const exported = (await pruning.archived()).filter(({ id }) => id === changed.id);
+    assert.deepEqual(
+      exported.map(({ output_tokens: tokens }) => tokens),
+      [77],
     );
-    assert.ok(last !== undefined);
+    const written = (await stored()).filter((key) => !before.has(key));
+    assert.deepEqual([written.length, written.every(isOurKey)], [1, true]);
+    assert.deepEqual(await listUnnamedKeys(room.database, written), []);
   });
 
   it('lose nothing by a store that is not available, and try the same page again', async () => {

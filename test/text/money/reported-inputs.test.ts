@@ -10,7 +10,7 @@ import { createReportedInputs } from '../../../src/text/money/reported-inputs.ts
 import type { InputBound, ReportedInputs } from '../../../src/text/money/reported-inputs.ts';
 import type { Message, TextRequest } from '../../../src/text/request.ts';
 import { countInputTokens } from '../../../src/text/tokens.ts';
-import { textUpstreamName } from '../../../src/text/upstream/target.ts';
+import { textUpstreamName } from '../../../src/upstreams/upstream-caps.ts';
 import { textDefinition } from '../../catalogue/definitions.ts';
 import { textRequest } from '../text-request.ts';
 import { openaiUpstream } from '../upstream/upstream-bench.ts';
@@ -39,7 +39,7 @@ async function boundOf(
   return inputs.bound({ accountId, model, request, body: {}, countedTokens: await countInputTokens(request) });
 }
 
-describe('usage that upstreams reported before', { timeout: 240_000 }, () => {
+describe('usage that upstreams reported before', () => {
   it('limits every continued conversation, whatever tokenizer they have', async () => {
     const conversation = fc.record({
       messages: fc.array(message, { minLength: 2, maxLength: 6 }),

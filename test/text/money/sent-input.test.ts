@@ -61,7 +61,7 @@ function sentBytes(body: Item, decoded: DecodedResponsesRequest): number {
   return textsOf({ input: sent['input'] }).reduce((bytes, member) => bytes + Buffer.byteLength(member), 0);
 }
 
-describe('the response input that is sent to an upstream', { timeout: 240_000 }, () => {
+describe('the response input that is sent to an upstream', () => {
   it('has no more bytes than the tokens of its hold, with a tokenizer or without', async () => {
     await fc.assert(
       fc.asyncProperty(input, async (items) => {

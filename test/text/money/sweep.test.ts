@@ -252,7 +252,12 @@ describe('the money of text calls in an api process', () => {
     await dying.ledger.hold(call);
     await dying.kill();
     const before = new Set((await room.rows<{ id: string }>('SELECT id FROM text_processes')).map(({ id }) => id));
-    const money = await openTextMoney({ database: room.database, logger: silentLogger(), metrics: { exceeded() {} } });
+    const money = await openTextMoney({
+      database: room.database,
+      accountDatabase: () => room.database,
+      logger: silentLogger(),
+      metrics: { exceeded() {} },
+    });
     const rows = await room.rows<{ id: string }>('SELECT id FROM text_processes');
     const own = rows.filter(({ id }) => !before.has(id));
     assert.equal(own.length, 1);

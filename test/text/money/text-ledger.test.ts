@@ -12,6 +12,7 @@ import { readUsage } from '../../../src/billing/usage.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { DatabaseUnavailableError, UniqueViolationError } from '../../../src/database/database.ts';
 import type { NewTextCall } from '../../../src/text/money/text-call.ts';
+import { listAllCalls } from '../../../src/text/money/list-calls.ts';
 import { TooManyStreamsError } from '../../../src/text/money/text-ledger.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
@@ -81,6 +82,31 @@ describe('a text call', () => {
     );
     assert.deepEqual([row.is_stored, row.is_estimated], [true, true]);
     await provesItself();
+  });
+
+  it('is listed to operators with its end user, how it ended and why', async () => {
+    const caller = await room.newCaller();
+    const [answered, failed, open] = [
+      newTextCall(caller, { endUser: 'ada' }),
+      newTextCall(caller, { endUser: 'ada' }),
+      newTextCall(caller, { endUser: 'bob' }),
+    ];
+    await Promise.all([answered, failed, open].map((call) => process.ledger.hold(call)));
+    process.ledger.settle({ ...settlementOf(answered, 10n), outcome: 'answered', upstream: 'text:acme' });
+    process.ledger.settle({ ...settlementOf(failed, 0n), outcome: 'failed', errorReason: 'upstream_timeout' });
+    await process.ledger.flush();
+
+    const listed = async (user?: string) => {
+      const { rows } = await listAllCalls(room.database, { keyId: caller.keyId, user, size: 10 });
+      return new Map(rows.map(({ id, status, reason, upstream }) => [id, [status, reason, upstream]]));
+    };
+    const ofAda: readonly (readonly [string, unknown])[] = [
+      [answered.id, ['answered', null, 'text:acme']],
+      [failed.id, ['failed', 'upstream_timeout', null]],
+    ];
+    assert.deepEqual(await listed('ada'), new Map(ofAda));
+    assert.deepEqual(await listed(), new Map([...ofAda, [open.id, ['in_progress', null, null]]]));
+    assert.equal((await listed('eve')).size, 0);
   });
 
   it('is captured as a whole, or released as a whole, with one entry', async () => {

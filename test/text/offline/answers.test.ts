@@ -123,6 +123,17 @@ describe('what was said before', () => {
     assert.match(await textOf('Who wrote Hamlet?'), /do not know/);
   });
 
+  it('says what the model is, and how a real one is added, in the first answer alone', async () => {
+    for (const prompt of ['Hello!', 'Who wrote Hamlet?', 'Tell me about rivers.']) {
+      assert.match(await textOf(prompt), /conformance model[^]*no language model[^]*docs\/guides\/text-models\.md/);
+      const later = [says('user', 'Hello!'), says('assistant', 'Hello!'), says('user', prompt)];
+      assert.doesNotMatch(await textOf(later), /conformance/);
+    }
+    for (const prompt of ['Say "yes".', 'What is 17 * 3?', 'Write three sentences about rivers.']) {
+      assert.doesNotMatch(await textOf(prompt), /conformance/);
+    }
+  });
+
   it('is what the instructions say that the model is', async () => {
     const conversation = [
       says('system', 'You are a meticulous archivist. '.repeat(9)),

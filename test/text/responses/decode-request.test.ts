@@ -338,10 +338,10 @@ describe('an invalid input', () => {
       'unsupported_value',
     ],
     [
-      'an image by its file',
-      [{ role: 'user', content: [{ type: 'input_image', file_id: 'file-1' }] }],
+      'an image by its file and by its address',
+      [{ role: 'user', content: [{ type: 'input_image', file_id: 'file-1', image_url: 'https://a.b/c' }] }],
       'input.0.content.0.file_id',
-      'unsupported_parameter',
+      'invalid_value',
     ],
     [
       'an image from nowhere',
@@ -352,6 +352,12 @@ describe('an invalid input', () => {
     [
       'an image by another scheme',
       [{ role: 'user', content: [{ type: 'input_image', image_url: 'ftp://a.b/c' }] }],
+      'input.0.content.0.image_url',
+      'invalid_image_url',
+    ],
+    [
+      'an image of a phone',
+      [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/heic;base64,AAEC' }] }],
       'input.0.content.0.image_url',
       'invalid_image_url',
     ],

@@ -45,7 +45,7 @@ describe('the record of a stream', () => {
       });
       await appendEvents(transaction, id, [{ type: 'response.created', response }]);
     });
-    return (await beginAttempt(room.database, id)) ?? assert.fail('it has ended');
+    return (await beginAttempt(room.database, id, randomUUID())) ?? assert.fail('it has ended');
   }
 
   async function end(call: BackgroundCall, recorder: EventRecorder): Promise<boolean> {
@@ -101,7 +101,13 @@ describe('the record of a stream', () => {
     const old = await EventRecorder.open(room.database, first);
     await old.add(delta(0, 'x'.repeat(70_000)));
     await old.close();
-    const second = (await beginAttempt(room.database, first.id)) ?? assert.fail('it has ended');
+    const other = randomUUID();
+    await room.database.query({
+      name: 'test_process_that_runs_long',
+      text: `INSERT INTO text_processes (id, leased_until, unbroken_since)
+             VALUES ('${other}', now() + interval '1 h', now() - interval '1 h')`,
+    });
+    const second = (await beginAttempt(room.database, first.id, other)) ?? assert.fail('it has ended');
     const recorder = await EventRecorder.open(room.database, second);
     assert.equal(recorder.next, 2);
     await old.add(delta(1, 'x'.repeat(70_000)));

@@ -17,7 +17,7 @@ import {
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
 
-describe('deviations from the chat completions protocol', { timeout: 180_000 }, () => {
+describe('deviations from the chat completions protocol', () => {
   let upstream: TestUpstream;
   let bench: Bench;
   let model: TextModelDefinition;

@@ -21,7 +21,7 @@ import {
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
 
-describe('chat completions of an upstream', { timeout: 180_000 }, () => {
+describe('chat completions of an upstream', () => {
   let upstream: TestUpstream;
   let bench: Bench;
   let model: TextModelDefinition;

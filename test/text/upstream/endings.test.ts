@@ -29,7 +29,7 @@ function gate(): { readonly passed: Promise<void>; open(): void } {
   return { passed, open: () => open() };
 }
 
-describe('a call of an upstream', { timeout: 240_000 }, () => {
+describe('a call of an upstream', () => {
   let upstream: TestUpstream;
   let bench: Bench;
   let model: TextModelDefinition;

@@ -24,7 +24,7 @@ import {
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
 
-describe('an upstream that misbehaves', { timeout: 240_000 }, () => {
+describe('an upstream that misbehaves', () => {
   let upstream: TestUpstream;
   let bench: Bench;
   let model: TextModelDefinition;

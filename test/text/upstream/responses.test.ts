@@ -38,7 +38,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.router.close());
 
-describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
+describe('responses of an upstream that has them', () => {
   beforeEach(() => {
     model = textModel([openaiUpstream(upstream.baseUrl, { apis: ['chat.completions', 'responses'] })]);
   });
@@ -231,7 +231,7 @@ describe('responses of an upstream that has them', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a response that is passed on and interrupted', { timeout: 180_000 }, () => {
+describe('a response that is passed on and interrupted', () => {
   const PROBLEM: TextProblem = {
     status: 503,
     errorCode: 'SERVICE_UNAVAILABLE',
@@ -380,7 +380,7 @@ describe('a response that is passed on and interrupted', { timeout: 180_000 }, (
   });
 });
 
-describe('responses of an upstream that has only chat completions', { timeout: 180_000 }, () => {
+describe('responses of an upstream that has only chat completions', () => {
   beforeEach(() => {
     model = textModel([openaiUpstream(upstream.baseUrl, { apis: ['chat.completions'] })]);
   });

@@ -139,7 +139,7 @@ describe('a member of a JSON text', () => {
   });
 });
 
-describe('a stream to the client', { timeout: 180_000 }, () => {
+describe('a stream to the client', () => {
   const model = textModel([openaiUpstream('http://localhost/v1', { apis: ['chat.completions', 'responses'] })]);
   let chat: TextCall;
   let responses: TextCall;

@@ -30,7 +30,7 @@ import {
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
 
-describe('the upstreams of a text model', { timeout: 180_000 }, () => {
+describe('the upstreams of a text model', () => {
   let first: TestUpstream;
   let second: TestUpstream;
   let bench: Bench;
@@ -57,6 +57,8 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     first.requests.length - counts.first,
     second.requests.length - counts.second,
   ];
+  /** What was reported besides that an upstream answers. */
+  const problems = () => bench.gate.reports.filter(({ health }) => health !== 'answered');
   const call = async (): Promise<string[]> => framesOf(bench.router, await chatCall(model, { stream: true }));
   const failure = async (): Promise<TextFailure> => {
     const error = await failureOf(call());
@@ -68,7 +70,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     for (let times = 0; times < 5; times++) await call();
     assert.deepEqual(asked(), [5, 0]);
     assert.deepEqual(bench.gate.asked, ['text:first']);
-    assert.deepEqual(bench.gate.reports, []);
+    assert.deepEqual(bench.gate.reports, [{ name: 'text:first', health: 'answered' }], 'once a minute');
 
     bench.clock.nowMs += 1_001;
     await call();
@@ -145,7 +147,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       await call();
       await call();
       assert.deepEqual(asked(), [1, 2]);
-      assert.deepEqual(bench.gate.reports, [{ name: 'text:first', health: { pauseMs: 30_000 } }]);
+      assert.deepEqual(problems(), [{ name: 'text:first', health: { pauseMs: 30_000 } }]);
 
       first.script({});
       bench.clock.nowMs += 30_001;
@@ -156,7 +158,7 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
     it('are recorded once, however many concurrent calls got it', async () => {
       first.script(patience);
       await Promise.all(Array.from({ length: 10 }, call));
-      assert.equal(bench.gate.reports.length, 1);
+      assert.equal(problems().length, 1);
     });
 
     it('leave a call without an upstream with the time to wait', async () => {
@@ -178,16 +180,15 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       assert.deepEqual([error.reason, error.retryAfterSeconds], ['upstream_rate_limited', undefined]);
       await failure();
       assert.deepEqual(asked(), [2, 2]);
-      assert.deepEqual(bench.gate.reports, []);
+      assert.deepEqual(problems(), []);
     });
 
     it('are skipped when another process got it', async () => {
       bench.gate.paused.set('text:first', 10_000);
-      // The first call starts the lookup and does not wait for it.
       await call();
       await call();
-      assert.deepEqual(asked(), [1, 1]);
-      assert.deepEqual(bench.gate.reports, []);
+      assert.deepEqual(asked(), [0, 2]);
+      assert.deepEqual(problems(), []);
     });
 
     it('may do so with 503 too', async () => {
@@ -196,6 +197,38 @@ describe('the upstreams of a text model', { timeout: 180_000 }, () => {
       await call();
       assert.deepEqual(asked(), [1, 2]);
     });
+  });
+
+  it('that an operator has drained get no calls, until they are resumed', async () => {
+    bench.gate.drained.add('text:first');
+    await call();
+    assert.deepEqual(asked(), [0, 1]);
+    bench.gate.drained.add('text:second');
+    bench.clock.nowMs += 5_001;
+    assert.equal((await failure()).reason, 'upstream_unavailable');
+    assert.deepEqual(asked(), [0, 1]);
+
+    bench.gate.drained.clear();
+    bench.clock.nowMs += 5_001;
+    await call();
+    assert.deepEqual(asked(), [1, 1]);
+  });
+
+  it('that fail, or reject our credential, are reported, and that they have recovered', async () => {
+    model = textModel([openaiUpstream(first.baseUrl, { id: 'first' })]);
+    first.script({ status: 401, body: {} });
+    await failure();
+    assert.deepEqual(problems(), [{ name: 'text:first', health: { pauseMs: 0, reason: 'unauthorized' } }]);
+
+    first.script({ status: 500, body: {} });
+    await failure();
+    await nextTurn();
+    await failure();
+    assert.ok(problems().some(({ health }) => health === 'failed'));
+
+    first.script({});
+    await call();
+    assert.deepEqual(bench.gate.reports.at(-1), { name: 'text:first', health: 'answered' });
   });
 
   it('that keep failing are tried after the others, until an occasional probe succeeds', async () => {

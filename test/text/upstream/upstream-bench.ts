@@ -14,6 +14,8 @@ import { loadTokenizer } from '../../../src/text/tokens.ts';
 import { createTextRouter } from '../../../src/text/upstream/text-router.ts';
 import type { TextRouter } from '../../../src/text/upstream/text-router.ts';
 import type { GatedUpstream, Health } from '../../../src/upstreams/gate.ts';
+import { HEALTHY } from '../../../src/upstreams/states.ts';
+import type { UpstreamState } from '../../../src/upstreams/states.ts';
 import { createSecretSource } from '../../../src/upstreams/secrets.ts';
 import type { Json } from './scripted-answers.ts';
 
@@ -88,8 +90,9 @@ export interface NotingGate {
   readonly asked: string[];
   /** The pauses that other processes have recorded. */
   readonly paused: Map<string, number>;
+  readonly drained: Set<string>;
   report(upstream: GatedUpstream, health: Health): Promise<void>;
-  pausedMs(upstream: GatedUpstream): Promise<number>;
+  stateOf(upstream: GatedUpstream): Promise<UpstreamState>;
 }
 
 function notingGate(): NotingGate {
@@ -97,13 +100,18 @@ function notingGate(): NotingGate {
     reports: [],
     asked: [],
     paused: new Map(),
+    drained: new Set(),
     report: ({ name }, health) => {
       gate.reports.push({ name, health });
       return Promise.resolve();
     },
-    pausedMs: ({ name }) => {
+    stateOf: ({ name }) => {
       gate.asked.push(name);
-      return Promise.resolve(gate.paused.get(name) ?? 0);
+      return Promise.resolve({
+        ...HEALTHY,
+        pausedMs: gate.paused.get(name) ?? 0,
+        isDrained: gate.drained.has(name),
+      });
     },
   };
   return gate;

@@ -45,6 +45,7 @@ export const OPERATOR_PAGES: readonly VisitedPage[] = [
     route: '/accounts/:accountId/:part?',
     path: ({ accountId }: Shown) => `/accounts/${accountId}${part}`,
   })),
+  { route: '/work', path: () => '/work', link: 'Work' },
   { route: '/service', path: () => '/service', link: 'Service' },
   { route: '/service/tasks/:taskId', path: ({ taskId }) => `/service/tasks/${taskId}` },
   NOWHERE,

@@ -43,6 +43,8 @@ export async function startOperatorPages(): Promise<OperatorPages> {
     TEMPORAL_UI_URL: WORKFLOWS,
     MODELS_DIR: modelsDir,
     UPSTREAM_TEST_KEY: 'for-tests',
+    // Its keys are made up, and nobody is asked about them.
+    UPSTREAM_RUNWAY_URL: 'http://127.0.0.1:9/v1',
   };
   const darkroom = await startDarkroom({ workers: 0, environment });
   const browser = await launchBrowser();
@@ -53,6 +55,10 @@ export async function startOperatorPages(): Promise<OperatorPages> {
     withPage: (work, { expect } = {}) => withPage(browser, new URL(url).origin, work, expect),
     async signIn(page, path = '/accounts') {
       await page.goto(url + path);
+      if ((await page.evaluate('sessionStorage.length')) !== 0) {
+        await page.evaluate('sessionStorage.clear()');
+        await page.reload();
+      }
       await page.getByRole('textbox', { name: 'Operator token' }).fill(ADMIN_TOKEN);
       await page.keyboard.press('Enter');
       await page.locator('#content').waitFor();

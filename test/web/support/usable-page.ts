@@ -1,7 +1,7 @@
 /**
  * What every page of the dashboard must fulfil: it is walked by keyboard alone, measured by axe in both colour
- * schemes, and fits the window from a small phone to a 4K screen, and nothing moves for users who prefer reduced
- * motion.
+ * schemes, and fits the window from a small phone to a 4K screen, without an amount that breaks inside, and nothing
+ * moves for users who prefer reduced motion.
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -11,8 +11,11 @@ import type { Shown } from './every-page.ts';
 import { expectEscapable, expectReachableByKeyboard } from './keyboard-walk.ts';
 import { expectNoViolations } from './signed-in-page.ts';
 
-/** CSS pixels: the smallest phone, a tablet, a notebook, 4K. */
-const WIDTHS = [360, 768, 1280, 3840];
+/** CSS pixels: the smallest phone, a notebook at 200 %, a tablet, a notebook, 4K. */
+const WIDTHS = [360, 640, 768, 1280, 3840];
+
+/** An account with it has amounts that are as wide as they get, in micro-USD. */
+export const WIDE_MICRO_USD = 123_456_789_123_456n;
 
 /** For a path in the name of a test. */
 export const ANY: Shown = { taskId: ':taskId', accountId: ':accountId' };
@@ -45,6 +48,22 @@ const MISPLACED = `(() => {
   return found;
 })()`;
 
+/** Amounts of which a part is on another line than the rest. */
+const BROKEN_AMOUNTS = `(() => {
+  const found = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    for (const { 0: amount, index } of text.data.matchAll(/[−+]?[$][0-9,]+[.][0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + amount.length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      if (lines.size > 1) found.push(amount);
+    }
+  }
+  return found;
+})()`;
+
 /** The page in its current state, at every width. */
 async function expectWithinTheWindow(page: Page): Promise<void> {
   await page.evaluate('window.scrollTo(0, 0)');
@@ -59,6 +78,8 @@ async function expectWithinTheWindow(page: Page): Promise<void> {
       () => `everything of ${page.url()} fits at ${width} pixels: ${misplaced.join('\n')}`,
       async () => (misplaced = await page.evaluate<readonly string[]>(MISPLACED)).length === 0,
     );
+    const broken = await page.evaluate<readonly string[]>(BROKEN_AMOUNTS);
+    assert.deepEqual(broken, [], `amounts of ${page.url()} that break inside at ${width} pixels`);
   }
   await page.setViewportSize({ width: 1280, height: 900 });
 }

@@ -51,6 +51,10 @@ class World {
     return toFile(this.#sound, 'station.wav');
   }
 
+  recording(): File {
+    return new File([this.#sound], 'sample.wav');
+  }
+
   async file(): Promise<string> {
     const file = await toFile(LINES, 'lines.jsonl');
     return (await this.client.files.create({ file, purpose: 'batch' })).id;
@@ -198,6 +202,28 @@ function mediaCalls(world: World): Readonly<Record<string, Call>> {
       },
       ({ text }) => assert.equal(text, 'Watch out.'),
     ),
+    ...('voices' in audio ? voiceCalls(world, audio as unknown as AudioOfSeven) : {}),
+  };
+}
+
+/** What the client has since its version 7; the types here are those of version 6. */
+type AudioOfSeven = Readonly<
+  Record<'voices' | 'voiceConsents', Readonly<Record<string, (...args: readonly unknown[]) => Called<unknown>>>>
+>;
+
+function voiceCalls(world: World, audio: AudioOfSeven): Readonly<Record<string, Call>> {
+  const call = (resource: keyof AudioOfSeven, method: string, ...args: readonly unknown[]): Call =>
+    once(async () => () => audio[resource][method]?.(...args) ?? assert.fail(`no method ${resource}.${method}`));
+  const person = { name: 'Ann' };
+  const recording = world.recording();
+  return {
+    'audio.voices.create': call('voices', 'create', { ...person, audio_sample: recording, consent: 'cons_1' }),
+    'audio.voices.delete': call('voices', 'delete', 'voice_1'),
+    'audio.voiceConsents.create': call('voiceConsents', 'create', { ...person, language: 'en-US', recording }),
+    'audio.voiceConsents.list': call('voiceConsents', 'list'),
+    'audio.voiceConsents.retrieve': call('voiceConsents', 'retrieve', 'cons_1'),
+    'audio.voiceConsents.update': call('voiceConsents', 'update', 'cons_1', person),
+    'audio.voiceConsents.delete': call('voiceConsents', 'delete', 'cons_1'),
   };
 }
 

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { ModalitySchema } from './admin-catalogue.ts';
-import { UnixSeconds } from '../tasks/fields.ts';
+import { UnixSeconds, unixSecondsOrZero } from '../tasks/fields.ts';
 
 const SOURCES = ['environment', 'file', 'stored'] as const;
 
@@ -14,6 +14,8 @@ const Source = Type.Unsafe<(typeof SOURCES)[number] | null>({
 });
 
 const NEEDS = ['required', 'optional', 'none'] as const;
+
+const STATES = ['valid', 'rejected', 'unknown', 'not_checkable'] as const;
 
 const VerificationSchema = Type.Object(
   {
@@ -38,15 +40,35 @@ export const AdminProviderSchema = Type.Object(
     checkedAt: Type.String({
       description: 'The day on which its files were last compared with the documentation: `2026-11-27`.',
     }),
-    missing: Type.Unsafe<'credential' | 'base_url' | null>({
+    missing: Type.Unsafe<'credential' | 'valid_credential' | 'base_url' | null>({
       type: ['string', 'null'],
-      enum: ['credential', 'base_url', null],
-      description: 'What has to be set before its models are offered. Null if nothing is missing.',
+      enum: ['credential', 'valid_credential', 'base_url', null],
+      description:
+        'What has to be set before its models are offered. `valid_credential`: the provider rejects the one that is set. Null if nothing is missing.',
     }),
     credential: Type.Object(
       {
         need: Type.Unsafe<(typeof NEEDS)[number]>({ type: 'string', enum: [...NEEDS] }),
         source: Source,
+        checks: Type.Array(
+          Type.Object(
+            {
+              name: Type.String({ description: 'The name of the credential: one of several in a pool.' }),
+              state: Type.Unsafe<(typeof STATES)[number]>({
+                type: 'string',
+                enum: [...STATES],
+                description:
+                  '`valid`, `rejected`: what the provider answered to a free request. `unknown`: it has not answered yet. `not_checkable`: it has no such request.',
+              }),
+              checkedAt: unixSecondsOrZero('it was not checked.'),
+            },
+            { additionalProperties: false },
+          ),
+          {
+            description:
+              'Whether the provider accepts the credentials that are set: checked when one is set, at start and daily.',
+          },
+        ),
       },
       { additionalProperties: false },
     ),

@@ -24,12 +24,15 @@ export const AdminServiceSchema = Type.Object(
 
 export const UpstreamSchema = Type.Object(
   {
-    upstream: Type.String({ description: 'The id of the upstream, or its protocol and host if it has no id.' }),
+    upstream: Type.String({
+      description:
+        'The id of the upstream, or its protocol and host if it has no id. For text models, it begins with `text:`.',
+    }),
     state: Type.Unsafe<UpstreamCondition>({
       type: 'string',
-      enum: ['open', 'paused', 'failing', 'drained'],
+      enum: ['open', 'paused', 'failing', 'drained', 'unknown'],
       description:
-        '`paused`: the upstream requested a pause, or its credential needs one. `failing`: the upstream failed repeatedly and its circuit breaker is open. `drained`: an operator lets no new tasks go there; its jobs continue.',
+        '`open`: the upstream answered within the last hour. `paused`: the upstream requested a pause, or its credential needs one. `failing`: the upstream failed repeatedly and its circuit breaker is open, or it rejected the credential. `drained`: an operator lets no new work go there; its jobs continue. `unknown`: nothing used it for a while, so that nobody knows.',
     }),
     pausedUntil: unixSecondsOrZero('the upstream is not paused.'),
     pauseReason: Type.Optional(
@@ -37,11 +40,12 @@ export const UpstreamSchema = Type.Object(
         type: 'string',
         enum: ['unauthorized', 'out_of_credit'],
         description:
-          '`unauthorized`: the upstream rejects the credential, or none is configured. `out_of_credit`: the credential has no credit left. Absent if the upstream requested the pause, or is not paused.',
+          '`unauthorized`: the upstream rejected the credential, or none is configured. `out_of_credit`: the credential had no credit left. Absent if the last response accepted it.',
       }),
     ),
     drainedSince: unixSecondsOrZero('the upstream is not drained.'),
     failingSince: unixSecondsOrZero('the last response was not a failure.'),
+    answeredAt: unixSecondsOrZero('no response was recorded. It is at most a minute behind.'),
     retryAt: unixSecondsOrZero('the circuit breaker is closed. After that time, one task tries the upstream.'),
     failures: Type.Integer({ minimum: 0, description: 'The number of consecutive failures.' }),
     slotsTaken: Type.Integer({
@@ -65,13 +69,13 @@ export const UpstreamsSchema = Type.Object(
   {
     upstreams: Type.Array(UpstreamSchema, {
       maxItems: MAX_UPSTREAMS,
-      description: 'The upstreams that a model names or that were ever paused, failing, drained or capped, by name.',
+      description: 'The upstreams that a model names or that were ever used, by name.',
     }),
   },
   { additionalProperties: false },
 );
 
-export type UpstreamCondition = 'open' | 'paused' | 'failing' | 'drained';
+export type UpstreamCondition = 'open' | 'paused' | 'failing' | 'drained' | 'unknown';
 
 /** Neither what its owner sent nor its results: operators may not read those. */
 export const AdminTaskSchema = Type.Object(
@@ -85,7 +89,7 @@ export const AdminTaskSchema = Type.Object(
     created: UnixSeconds,
     started: unixSecondsOrZero('not yet.'),
     completed: unixSecondsOrZero('not yet.'),
-    held: usd('The amount held for the task.'),
+    held: usd('The amount that is held for the task. 0 once it has ended.'),
     captured: usd('The cost of the task. 0 until it has ended.'),
     currency: Currency,
     outputs: Type.Integer({ minimum: 0, description: 'The number of stored outputs.' }),
@@ -94,6 +98,34 @@ export const AdminTaskSchema = Type.Object(
         { state: Type.String(), attempts: Count },
         { additionalProperties: false, description: 'The callback. Absent if the task has none.' },
       ),
+    ),
+    work: Type.Optional(
+      Type.Object(
+        {
+          upstream: Type.String({ description: 'Its name, as in `GET /admin/upstreams`.' }),
+          state: Type.String({
+            description:
+              '`intent`: the work may have been sent. `submitted`: the upstream has it as a job. `produced`: it is done.',
+          }),
+          jobId: Type.Optional(Type.String({ description: 'The ID of the job at the upstream.' })),
+        },
+        { additionalProperties: false, description: 'Which upstream has the work. Absent if none has it.' },
+      ),
+    ),
+    attempts: Type.Array(
+      Type.Object(
+        {
+          at: UnixSeconds,
+          upstream: Type.String({ description: 'The id of the upstream, or its position in the route, from 1.' }),
+          outcome: Type.Unsafe<'accepted' | 'rejected' | 'unanswered' | 'failed'>({
+            type: 'string',
+            enum: ['accepted', 'rejected', 'unanswered', 'failed'],
+          }),
+          reason: Type.Optional(Type.String()),
+        },
+        { additionalProperties: false },
+      ),
+      { maxItems: MAX_EVENTS_PER_PAGE, description: 'What upstreams did with the task, oldest first.' },
     ),
     events: Type.Array(
       Type.Object(

@@ -1,4 +1,4 @@
-/** What tasks cost the operator, and the margin that is left. */
+/** What tasks and text calls cost the operator, and the margin that is left. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { MAX_USAGE_ROWS } from '../facts/limits.ts';
@@ -40,19 +40,31 @@ const Count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const SUMS = {
   tasks: Count('The number of tasks that ended in the range and whose work an upstream had.'),
-  captured: usd('The amount that was captured for them.'),
-  cost: usd('The sum of the costs that are known.'),
-  margin: Type.String({
-    pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$',
-    description: 'What was captured for the tasks whose cost is known, minus this cost. Below 0: sold below cost.',
+  textCalls: Count(
+    'The number of text calls that began in the range and were answered or charged, until they are pruned.',
+  ),
+  captured: usd('The amount that was captured for all of them.'),
+  cost: Type.Union([usd('The sum of the costs that are known.'), Type.Null()], {
+    description: 'Null: none is known.',
   }),
+  margin: Type.Union(
+    [
+      Type.String({
+        pattern: '^-?[0-9]+(\\.[0-9]{1,6})?$',
+        description:
+          'What was captured for the tasks and text calls whose cost is known, minus this cost. Below 0: sold below cost.',
+      }),
+      Type.Null(),
+    ],
+    { description: 'Null: no cost is known.' },
+  ),
   tasksBelowCost: Count('The number of tasks that cost more than was captured for them.'),
-  unknownTasks: Count('The number of tasks whose cost is not known.'),
+  unknownTasks: Count('The number of tasks and text calls whose cost is not known.'),
   unknownCaptured: usd('The amount that was captured for them. It is part of `captured`, and not of `margin`.'),
   reportedTasks: Count('The number of tasks whose cost the provider reported.'),
   usageTasks: Count('The number of tasks whose cost is the reported usage at the rates of the model file.'),
   ruleTasks: Count(
-    'The number of tasks whose cost is that of the price rule of the model file; embedded engines cost 0.',
+    'The number of tasks whose cost is that of the price rule of the model file, and of text calls of embedded models; embedded work costs 0.',
   ),
 };
 

@@ -4,6 +4,7 @@ import { BYTE_ORDER_MARK, csvLineOf } from './csv.ts';
 
 const SUM_COLUMNS = [
   'tasks',
+  'textCalls',
   'captured',
   'cost',
   'margin',

@@ -36,6 +36,13 @@ export const BATCH_STATUSES = [
 ] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
+/**
+ * What durable work waits for: the account's suspension, the end of the day for which a spend cap holds, a rate limit or
+ * a queue limit, an upstream that requires a pause, a part of the service. All of them pass.
+ */
+export const WAIT_REASONS = ['account', 'daily_spend_cap', 'rate_limit', 'model', 'service'] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
 export function isTextBatchEndpoint(endpoint: BatchEndpoint): boolean {
   return TEXT_BATCH_ENDPOINTS.some((each) => each === endpoint);
 }
@@ -115,6 +122,13 @@ export const BatchSchema = Type.Object({
   input_file_id: Type.String(),
   completion_window: Type.String(),
   status: Type.Unsafe<BatchStatus>({ type: 'string', enum: [...BATCH_STATUSES] }),
+  waiting_for: Type.Optional(
+    Type.Unsafe<WaitReason>({
+      type: 'string',
+      enum: [...WAIT_REASONS],
+      description: 'Why some of its lines wait, while they do. Ours.',
+    }),
+  ),
   output_file_id: Type.Optional(Type.String({ description: 'The results of the lines that succeeded.' })),
   error_file_id: Type.Optional(Type.String({ description: 'The errors of the other lines.' })),
   created_at: UnixSeconds,

@@ -4,8 +4,17 @@
  * null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
-import { boolean, enumOf, integer, nullable, number, string } from './optional-parts.ts';
-import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
+import {
+  boolean,
+  enumOf,
+  integer,
+  nullable,
+  number,
+  promptCacheRetention,
+  reasoningEffort,
+  string,
+} from './optional-parts.ts';
+import { OUTPUT_FORMATS } from '../facts/text-options.ts';
 
 const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 
@@ -48,7 +57,9 @@ const MessageSchema = Type.Object(
   {
     role: Type.Unsafe<string>({ type: 'string', enum: ['developer', 'system', 'user', 'assistant', 'tool'] }),
     content: Type.Optional(
-      Content('A string, or parts of type `text`. Messages of a user can also have parts of type `image_url`.'),
+      Content(
+        'A string, or parts of type `text`. Messages of a user can also have parts of type `image_url`, with `url` or `file_id`, or `input_image`.',
+      ),
     ),
     name: string(256, 'The name of the author.'),
     tool_calls: Type.Optional(
@@ -165,13 +176,13 @@ export const ChatRequestSchema = Type.Object(
       }),
     ),
     parallel_tool_calls: boolean('Whether the model may call several functions at once.'),
-    reasoning_effort: enumOf(REASONING_EFFORTS, 'How much the model reasons before it responds.'),
+    reasoning_effort: reasoningEffort,
     reasoning: Type.Optional(
       nullable<{ enabled?: boolean | null; effort?: string | null }>(
         Type.Object(
           {
             enabled: boolean('Whether the model reasons. False turns reasoning off.'),
-            effort: enumOf(REASONING_EFFORTS, 'The same as `reasoning_effort`.'),
+            effort: reasoningEffort,
           },
           {
             additionalProperties: false,
@@ -184,10 +195,7 @@ export const ChatRequestSchema = Type.Object(
     user: string(512, 'Your identifier for the end user.'),
     safety_identifier: string(512, 'Your identifier for the end user.'),
     prompt_cache_key: string(512, 'Requests with the same key are likely to share a cache.'),
-    prompt_cache_retention: enumOf(
-      ['in-memory', 'in_memory', '24h'],
-      'How long the prompt cache is kept. Passed to the upstream.',
-    ),
+    prompt_cache_retention: promptCacheRetention,
     metadata: Type.Optional(
       nullable<Record<string, string>>(
         Type.Unsafe({

@@ -1,7 +1,7 @@
 /** `POST /images/generations` and `/images/edits` (contract §10): OpenAI's public API. Null is the same as absent. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { boolean, enumOf, integer, nullable, string } from './optional-parts.ts';
+import { END_USER, boolean, enumOf, integer, nullable, string } from './optional-parts.ts';
 
 const DECLARED = 'Rejected if the model does not have it, unless it is the default.';
 
@@ -28,7 +28,7 @@ const COMMON = {
   ),
   stream: boolean('Whether the response is a stream of server-sent events, with one event for each image.'),
   partial_images: integer(0, 3, 'Only with `stream`. At most this many partial images are sent; no model has any yet.'),
-  user: string(512, 'An id of your end user. It is stored as `metadata.user` of the task.'),
+  ...END_USER,
 };
 
 export const ImageGenerationRequestSchema = Type.Object(
@@ -67,9 +67,11 @@ const MASK = 'Its transparent area is what to change: a PNG of the size of the f
 /** An edit as a form. */
 export const ImageEditFormSchema = Type.Object(
   {
-    image: Type.Unsafe<string | readonly string[]>({
-      anyOf: [ImageFile, { type: 'array', items: ImageFile, maxItems: MAX_EDIT_IMAGES }],
-      description: 'The images, at most 50 MB each; a model may take fewer. Several are sent as `image[]`.',
+    // In a form, a list of one is the same as the file itself.
+    image: Type.Array(Type.Unsafe<string>(ImageFile), {
+      minItems: 1,
+      maxItems: MAX_EDIT_IMAGES,
+      description: 'The images, at most 50 MB each; a model may take fewer. Several are sent as `image` or `image[]`.',
     }),
     mask: Type.Optional(Type.Unsafe<string>({ ...ImageFile, description: `${MASK} ${DECLARED}` })),
     ...ImageEditFieldsSchema.properties,

@@ -4,6 +4,7 @@
  */
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
+import { REASONING_EFFORTS } from '../facts/text-options.ts';
 
 /** Null is the same as absent. */
 export function nullable<T>(schema: TSchema): ReturnType<typeof Type.Unsafe<T | null>> {
@@ -24,3 +25,23 @@ export const enumOf = (values: readonly string[], description: string) =>
   Type.Optional(nullable<string>(Type.Unsafe({ type: 'string', enum: [...values], description })));
 export const string = (maxLength: number, description: string) =>
   Type.Optional(nullable<string>(Type.String({ maxLength, description })));
+
+/** One schema wherever it occurs: generators would give `reasoning_effort` and `reasoning.effort` one name. */
+export const reasoningEffort = enumOf(REASONING_EFFORTS, 'How much the model reasons before it responds.');
+
+/** A pattern, because generators of clients give two values of an enum that differ in `-` and `_` one name, and fail. */
+export const promptCacheRetention = Type.Optional(
+  nullable<string>(
+    Type.String({
+      pattern: '^(?:in[-_]memory|24h)$',
+      description:
+        'How long the prompt cache is kept: `in_memory`, also written `in-memory`, or `24h`. Passed to the upstream.',
+    }),
+  ),
+);
+
+/** Whom a media request is for: at every endpoint. */
+export const END_USER = {
+  user: string(512, 'An id of your end user. It is stored as `metadata.user` of the task.'),
+  safety_identifier: string(512, 'The newer name of `user`. If both are given, this one is stored.'),
+};

@@ -19,3 +19,19 @@ export const InputItemsSchema = Type.Object({
   last_id: Type.String(),
   has_more: Type.Boolean(),
 });
+
+export const InputTokensSchema = Type.Object({
+  object: Type.Literal('response.input_tokens'),
+  input_tokens: Type.Integer({ minimum: 0, description: 'As they are counted before a call.' }),
+});
+
+/** A conversation that was summarised. */
+export const CompactionSchema = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response.compaction'),
+  created_at: Type.Integer({ minimum: 0 }),
+  output: Type.Array(Type.Unsafe<unknown>({ type: 'object' }), {
+    description: 'The messages of the user, and one item of type `compaction`: the input of the next request.',
+  }),
+  usage: Type.Unsafe<unknown>({ type: ['object', 'null'] }),
+});

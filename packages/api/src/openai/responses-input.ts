@@ -22,8 +22,16 @@ function byType(forms: Readonly<Record<string, Schema>>): Schema {
     type: 'object',
     required: ['type'],
     properties: { type: { type: 'string', maxLength: MAX_ID } },
-    allOf: Object.entries(forms).map(([type, form]) => whereTypeIs(type, form)),
+    ...firstOf(Object.entries(forms).map(([type, form]) => whereTypeIs(type, form))),
   };
+}
+
+/**
+ * The first of some conditional forms whose condition a value meets, as a chain: what generates requests from a schema
+ * cannot read eight conditions side by side.
+ */
+function firstOf([first, ...others]: readonly Schema[]): Schema {
+  return others.length === 0 ? { ...first } : { ...first, else: firstOf(others) };
 }
 
 function whereTypeIs(type: string, form: Schema): Schema {
@@ -96,15 +104,16 @@ const ImageCallForm = form([], {
 const ItemSchema: Schema = {
   type: 'object',
   properties: { type: { type: ['string', 'null'], maxLength: MAX_ID }, id: Id },
-  allOf: [
+  ...firstOf([
     whereTypeIs('message', MessageForm),
     when({ type: 'object', required: ['role'], properties: { type: { type: 'null' }, role: {} } }, MessageForm),
     whereTypeIs('function_call', FunctionCallForm),
     whereTypeIs('function_call_output', FunctionCallOutputForm),
     whereTypeIs('reasoning', ReasoningForm),
     whereTypeIs('image_generation_call', ImageCallForm),
+    whereTypeIs('compaction', form(['encrypted_content'], { encrypted_content: Text })),
     whereTypeIs('item_reference', form(['id'], { id: CallId })),
-  ],
+  ]),
 };
 
 /** A string, which is a message of the user, or a list of items. */

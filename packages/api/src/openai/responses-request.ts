@@ -4,8 +4,18 @@
  * Wherever OpenAI's API accepts null for "not given", null is accepted.
  */
 import { Type } from 'typebox';
-import { boolean, enumOf, integer, nullable, number, string } from './optional-parts.ts';
-import { OUTPUT_FORMATS, REASONING_EFFORTS } from '../facts/text-options.ts';
+import {
+  boolean,
+  enumOf,
+  integer,
+  nullable,
+  number,
+  promptCacheRetention,
+  reasoningEffort,
+  string,
+} from './optional-parts.ts';
+import { OUTPUT_FORMATS } from '../facts/text-options.ts';
+import type { REASONING_EFFORTS } from '../facts/text-options.ts';
 import { IMAGE_TOOL_FORM } from './image-generation-tool.ts';
 import type { WireImageTool } from './image-generation-tool.ts';
 import { InputSchema, when } from './responses-input.ts';
@@ -61,7 +71,7 @@ export interface WireReasoning {
 
 const ReasoningSchema = Type.Object(
   {
-    effort: enumOf(REASONING_EFFORTS, 'How much the model reasons before it responds.'),
+    effort: reasoningEffort,
     summary: enumOf(SUMMARIES, 'Whether to return a summary of the reasoning, and how detailed it is.'),
     generate_summary: enumOf(SUMMARIES, 'The older name of `summary`.'),
     enabled: boolean('Whether the model reasons. False turns reasoning off. Must not contradict `effort`.'),
@@ -160,10 +170,7 @@ export const ResponsesRequestSchema = Type.Object(
     user: string(512, 'Your identifier for the end user.'),
     safety_identifier: string(512, 'Your identifier for the end user.'),
     prompt_cache_key: string(512, 'Requests with the same key are likely to share a cache.'),
-    prompt_cache_retention: enumOf(
-      ['in-memory', 'in_memory', '24h'],
-      'How long the prompt cache is kept. Passed to the upstream.',
-    ),
+    prompt_cache_retention: promptCacheRetention,
     service_tier: enumOf(['auto', 'default'], 'The service tier. Only the default tier is available.'),
     background: Type.Optional(
       nullable<boolean>(

@@ -1,6 +1,7 @@
 /** `POST /audio/transcriptions` and `/audio/translations` (contract §10): OpenAI's public API, whose request is a form. */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { END_USER } from './optional-parts.ts';
 
 const DECLARED = 'Rejected if the model does not have it, unless it is the default.';
 
@@ -19,6 +20,7 @@ const COMMON = {
     }),
   ),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `Randomness. ${DECLARED}` })),
+  ...END_USER,
 };
 
 /** The fields of a transcription beside the file. */

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { ImageReferenceSchema } from './images.ts';
 import type { ImageReference } from './images.ts';
-import { nullable, string } from './optional-parts.ts';
+import { END_USER, nullable, string } from './optional-parts.ts';
 
 const DECLARED = 'Rejected if the model does not have it.';
 
@@ -28,6 +28,7 @@ const FIELDS = {
     }),
   ),
   size: string(100, `Width and height in pixels, such as \`1280x720\`. Default: that of the model. ${DECLARED}`),
+  ...END_USER,
 };
 
 /** The body as JSON. */
@@ -72,6 +73,7 @@ export const VideoRemixSchema = Type.Object(
         }),
       ),
     ),
+    ...END_USER,
   },
   { additionalProperties: false },
 );

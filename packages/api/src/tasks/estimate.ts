@@ -17,10 +17,9 @@ const DecimalNumber = Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$' });
 
 export const EstimateSchema = Type.Object(
   {
-    estimatedCost: UsdOrNull(
-      'The expected cost of the task, in USD. Null if errors prevent the price from being calculated.',
+    maxCost: UsdOrNull(
+      'The most that the task can cost, in USD, which is held when it is created. Null if errors prevent the price from being calculated.',
     ),
-    maxCost: UsdOrNull('The worst-case cost, which is held when the task is created.'),
     currency: Type.Literal('USD'),
     breakdown: Type.Array(
       Type.Object(

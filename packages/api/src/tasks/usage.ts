@@ -30,6 +30,14 @@ export const UsageQuerySchema = Type.Object(
         description: 'What to group by, separated by commas. Default `day`.',
       }),
     ),
+    user: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 512,
+        description:
+          'Only the amounts for one end user: `user` or `safety_identifier` of text calls, and `metadata.user` of tasks. Tasks and calls that were pruned are not found.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

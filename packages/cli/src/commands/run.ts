@@ -80,11 +80,9 @@ async function estimate({ api, terminal, isJson, signal }: Session, body: TaskRe
   const answer = await api.call<WireEstimate>('POST', '/tasks/estimate', { body, signal });
   if (isJson) terminal.printJson(answer);
   else {
-    const cost = (usd: string | null): string => (usd === null ? 'unknown' : `${usd} ${answer.currency}`);
     const lines = facts([
       ['model', answer.model ?? body.model],
-      ['cost', cost(answer.estimatedCost)],
-      ['at most', cost(answer.maxCost)],
+      ['costs up to', answer.maxCost === null ? 'unknown' : `${answer.maxCost} ${answer.currency}`],
       ['covered', answer.balanceSufficient === null ? undefined : answer.balanceSufficient ? 'yes' : 'no'],
     ]);
     for (const line of lines) terminal.print(line);

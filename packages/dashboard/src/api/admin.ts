@@ -1,5 +1,5 @@
 /**
- * What operators read and change, on the admin listener. The credential is the operator's token, stored in memory only.
+ * What operators read and change, on the admin listener. The credential is the operator's token, kept for the tab.
  */
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
@@ -18,6 +18,7 @@ import type {
   SetProviderSchema,
 } from '@darkroom/api/admin/admin-providers';
 import type { AdminServiceSchema, AdminTaskSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
+import type { WireWorkList, WorkKind } from '@darkroom/api/admin/admin-work';
 import type { WireMargins } from '@darkroom/api/admin/margins';
 import type { WireRepairList, WireRepairSummary } from '@darkroom/api/admin/admin-repairs';
 import type { KeyListSchema } from '@darkroom/api/tasks/key';
@@ -47,6 +48,7 @@ const STATE_INTERVAL_MS = 5_000;
 const ACCOUNTS_PER_PAGE = 50;
 const ENTRIES_PER_PAGE = 50;
 const REPAIRS_PER_PAGE = 20;
+const WORK_PER_PAGE = 50;
 
 /**
  * @param onUnauthorized called if the token is invalid, or no longer valid.
@@ -199,6 +201,40 @@ export function useRepairs(kind: RepairKind | undefined) {
     getNextPageParam: ({ nextCursor }) => nextCursor,
     // While more than one page is loaded nothing is refetched, which would reload every page.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) > 1 ? false : STATE_INTERVAL_MS),
+  });
+}
+
+/** Which work is listed; `hours`: not older. */
+export interface WorkFilter {
+  readonly kind: WorkKind;
+  readonly status?: string;
+  readonly model?: string;
+  readonly upstream?: string;
+  readonly accountId?: string;
+  readonly keyId?: string;
+  readonly user?: string;
+  readonly reason?: string;
+  readonly hours?: number;
+}
+
+export function useWork(filter: WorkFilter) {
+  const { api } = useOperator();
+  const { hours, ...query } = filter;
+  return useInfiniteQuery({
+    queryKey: [ADMIN, 'work', filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      api.call<WireWorkList>('GET', '/admin/tasks', {
+        query: {
+          ...query,
+          size: WORK_PER_PAGE,
+          cursor: pageParam,
+          created_after: hours === undefined ? undefined : Math.floor(Date.now() / 1000) - hours * 3_600,
+        },
+        signal,
+      }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: (before) => before,
   });
 }
 

@@ -77,6 +77,8 @@ export function useTaskEvents(taskId: string, isAwaited: boolean) {
     // The stream may have delivered some of them meanwhile.
     structuralSharing: (before, now) => longer(before as readonly TaskEvent[] | undefined, now as readonly TaskEvent[]),
     enabled: !isAwaited,
+    // What the stream has brought is no reason not to read the rest when the detail was first to report the end.
+    staleTime: 0,
   });
 }
 
@@ -131,7 +133,10 @@ export function useTaskAction(taskId: string, action: 'cancel' | 'erase' | 'call
   const client = useQueryClient();
   return useMutation({
     mutationFn: () => api.call<Task>('POST', `${pathOf(taskId)}/${action}`),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['task', taskId] }),
+    onSuccess: async () => {
+      if (action === 'callback/redeliver') void client.invalidateQueries({ queryKey: ['callback-attempts'] });
+      await client.invalidateQueries({ queryKey: ['task', taskId] });
+    },
   });
 }
 

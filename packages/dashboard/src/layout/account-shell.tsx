@@ -66,7 +66,8 @@ function BalanceBadge() {
   const { data: account } = useAccount(mayRead);
   if (account === undefined) return null;
   return (
-    <Badge component={Link} href="/usage" variant="default" size="lg" tt="none">
+    // A narrow header has no room for a large amount, which the overview and the usage show as well.
+    <Badge component={Link} href="/usage" variant="default" size="lg" tt="none" visibleFrom="xs">
       {texts.available(formatUsd(account.available))}
     </Badge>
   );

@@ -3,7 +3,7 @@
  */
 import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { QueryClient } from '@tanstack/react-query';
-import { createContext, useContext, useEffect } from 'react';
+import { createContext, useContext, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { Static } from 'typebox';
 import type { SessionSchema } from '@darkroom/api/tasks/session';
@@ -27,11 +27,14 @@ async function readSession(): Promise<Session | null> {
   }
 }
 
-/** The session as far as it is known; `data` is null if there is none. */
+/**
+ * The session as far as it is known; `data` is null if there is none. `lastError` stays while the query is repeated:
+ * the query's own error is reset then, and the page would show a spinner in its place every few seconds.
+ */
 export function useSessionQuery() {
   const client = useQueryClient();
   useEffect(() => onSignedOut(() => endSession(client)), [client]);
-  return useQuery({
+  const { data, error, isSuccess, refetch } = useQuery({
     queryKey: SESSION_QUERY,
     async queryFn() {
       const before = client.getQueryData<Session | null>(SESSION_QUERY);
@@ -44,6 +47,9 @@ export function useSessionQuery() {
     // Another user may have signed in in another window.
     refetchOnWindowFocus: ({ state: { data } }) => (data === undefined || data === null ? false : 'always'),
   });
+  const [lastError, setLastError] = useState(error);
+  if (error !== null && error !== lastError) setLastError(error);
+  return { data, lastError: isSuccess ? null : lastError, refetch };
 }
 
 /** Data that one session read is never shown to the next. */

@@ -8,6 +8,7 @@ const upstreamStates: Readonly<Record<UpstreamCondition, string>> = {
   paused: 'in cooldown',
   failing: 'circuit open',
   drained: 'drained',
+  unknown: 'unknown',
 };
 
 const repairKinds: Readonly<Record<RepairKind, string>> = {
@@ -47,25 +48,51 @@ export const texts = {
     label: 'Providers and their models',
     none: 'There are no provider files.',
     summary: (offered: number, all: number) => `${offered} of ${counted(all, 'provider', 'providers')} can be used.`,
-    states: { offered: 'offered', credential: 'available with a key', base_url: 'available with a URL' },
+    states: {
+      offered: 'offered',
+      credential: 'available with a key',
+      valid_credential: 'key rejected by the provider',
+      base_url: 'available with a URL',
+    },
+    checks: {
+      valid: 'accepted',
+      rejected: 'rejected',
+      unknown: 'not checked yet',
+      not_checkable: 'cannot be checked',
+    },
+    check: (name: string, state: string, isOnly: boolean) => (isOnly ? state : `${name}: ${state}`),
     sources: { environment: 'environment', file: 'file', stored: 'stored' },
     columns: { provider: 'Provider', state: 'State', models: 'Models', live: 'Live', key: 'Key', change: 'Settings' },
     notRun: 'not yet run against the live service',
     notRunOf: (models: number) => `${models} not yet run`,
     run: (model: string, outcome: string) => `${model}: ${outcome}`,
-    change: 'Set key',
-    changeOf: (title: string) => `Set the key of ${title}`,
-    hint: 'The key is stored encrypted and never shown again. All processes use it within seconds.',
+    change: { key: 'Set key', url: 'Set URL', both: 'Set URL and key' },
+    changeOf: {
+      key: (title: string) => `Set the key of ${title}`,
+      url: (title: string) => `Set the URL of ${title}`,
+      both: (title: string) => `Set the URL and the key of ${title}`,
+    },
+    hint: {
+      key: 'The key is stored encrypted and never shown again. All processes use it within seconds.',
+      url: 'You run this server yourself. All processes use its URL within seconds.',
+      both: 'All processes use the URL and the key within seconds. The key is stored encrypted and never shown again.',
+    },
     keysLink: 'Create a key at the provider',
     key: 'Key',
+    optionalKey: 'Key, if the server asks for one',
     keySet: {
       environment: 'A key of the environment is in use, and takes precedence over a stored one.',
       file: 'A key from a file is in use, and takes precedence over a stored one.',
       stored: 'A stored key is in use. A new one replaces it.',
     },
     url: 'URL',
-    urlHint: 'Only if it differs from that of the provider file.',
-    empty: 'Enter a key or a URL.',
+    urlHint: {
+      key: 'Only if it differs from that of the provider file.',
+      url: 'Where the server answers, as the processes of Darkroom reach it.',
+      both: 'Where it answers, as its documentation says.',
+    },
+    urlSet: 'A URL of the environment is in use, and takes precedence over a stored one.',
+    empty: { key: 'Enter a key or a URL.', url: 'Enter the URL.', both: 'Enter the URL and the key.' },
     submit: 'Store',
     remove: 'Remove stored settings',
     stored: (title: string) => `Stored the settings of ${title}.`,
@@ -95,7 +122,7 @@ export const texts = {
   },
   upstreams: {
     title: 'Upstreams',
-    label: 'Upstreams of tasks, by name',
+    label: 'Upstreams, by name',
     none: 'No model uses an upstream.',
     states: upstreamStates,
     columns: {
@@ -104,6 +131,7 @@ export const texts = {
       failures: 'Consecutive failures',
       slots: 'Running jobs',
       waiting: 'Queued tasks',
+      answered: 'Last answer',
       until: 'Until',
       action: 'Action',
     },
@@ -111,8 +139,9 @@ export const texts = {
     untilResumed: 'resumed',
     drain: 'Drain',
     resume: 'Resume',
-    drainHint: 'New tasks go elsewhere or wait; running jobs continue.',
-    resumeHint: 'Let tasks go there again.',
+    neverAnswered: 'none',
+    drainHint: 'New tasks go elsewhere or wait, text calls go elsewhere or fail; running jobs continue.',
+    resumeHint: 'Let tasks and text calls go there again.',
     drained: (upstream: string) => `${upstream} is drained.`,
     resumed: (upstream: string) => `${upstream} is resumed.`,
     /** Only limited jobs, and those of balanced routes, are counted; of several limits the smallest applies. */
@@ -123,15 +152,24 @@ export const texts = {
           : `${taken.toLocaleString('en')}, no limit`
         : `${taken.toLocaleString('en')} of ${smallest.toLocaleString('en')}`,
     retries: 'next task probes it',
-    summary: (failing: number, paused: number, drained: number) =>
-      failing + paused + drained === 0
-        ? 'All upstreams are healthy.'
-        : `${failing} with an open circuit breaker, ${paused} in cooldown${drained === 0 ? '' : `, ${drained} drained`}.`,
+    /** Says that all are healthy only if all are known to be. */
+    summary: (counts: Readonly<Record<UpstreamCondition, number>>) => {
+      const { open, failing, paused, drained, unknown } = counts;
+      if (failing + paused + drained + unknown === 0) return 'All upstreams are healthy.';
+      const parts = [
+        [failing, 'failing'],
+        [paused, 'in cooldown'],
+        [drained, 'drained'],
+        [open, 'healthy'],
+        [unknown, 'not used in the last hour, so that their health is unknown'],
+      ] as const;
+      return `${parts.flatMap(([count, words]) => (count === 0 ? [] : `${count.toLocaleString('en')} ${words}`)).join(', ')}.`;
+    },
   },
   margins: {
     title: 'Costs and margins',
     about: (from: string, to: string) =>
-      `Tasks that ended from ${from} to ${to} (UTC), when this page was opened. Text calls are not included.`,
+      `Tasks that ended and text calls that began from ${from} to ${to} (UTC), when this page was opened. What text calls cost you is unknown.`,
     period: 'Period',
     periods: [
       ['1', 'Today'],
@@ -146,23 +184,25 @@ export const texts = {
       ['account', 'Account'],
       ['day', 'Day'],
     ],
-    label: 'Margins of tasks',
+    label: 'Margins of tasks and text calls',
     columns: {
       model: 'Model',
       upstream: 'Upstream',
       account: 'Account',
       day: 'Day',
       tasks: 'Tasks',
+      textCalls: 'Text calls',
       captured: 'Captured',
       cost: 'Cost',
       margin: 'Margin',
       below: 'Below cost',
       unknown: 'Cost unknown',
     },
+    unknownAmount: 'unknown',
     total: 'Total',
     loss: (rows: number) =>
       rows === 0 ? 'No row is below cost.' : `${counted(rows, 'row is', 'rows are')} sold below cost.`,
-    none: 'No tasks ended in this period.',
+    none: 'There were no tasks and no text calls in this period.',
     save: 'Save as CSV',
     fileName: (from: string, to: string) => `margins-${from}-${to}.csv`,
   },
@@ -196,6 +236,10 @@ export const texts = {
     key: 'Key',
     model: 'Model',
     reason: 'Failure reason',
+    upstream: 'Upstream',
+    attempts: 'Attempts at upstreams',
+    attempt: (upstream: string, outcome: string, reason: string | undefined) =>
+      `${upstream} ${outcome}${reason === undefined ? '' : ` (${reason})`}`,
     created: 'Created',
     started: 'Started',
     completed: 'Completed',

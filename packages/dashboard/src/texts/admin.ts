@@ -4,13 +4,13 @@ import { counted } from './counted.ts';
 
 export const texts = {
   operator: 'Operator',
-  pages: { accounts: 'Accounts', service: 'Service' },
+  pages: { accounts: 'Accounts', work: 'Work', service: 'Service' },
   workflows: 'Temporal Web UI',
   tokenEnded: 'The token is no longer valid. Sign in again.',
   signIn: {
     title: 'Sign in as operator',
     token: 'Operator token',
-    hint: 'The value of ADMIN_TOKEN. It is held only in memory: after a reload you have to enter it again.',
+    hint: 'The value of ADMIN_TOKEN. It is kept until you sign out or close this tab.',
     wrong: 'The operator token is invalid.',
     commandHint: 'To show the token, run this on the machine that runs Darkroom:',
     command: 'npm run admin -- admin-token show',

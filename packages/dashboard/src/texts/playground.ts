@@ -29,7 +29,7 @@ export const texts = {
   invalid: (fields: number) => `${counted(fields, 'field needs', 'fields need')} your attention.`,
   noEstimate: 'Fill in the form to see the price.',
   estimating: 'Estimating the cost…',
-  costs: (usd: string) => `Costs ${usd}`,
+  costs: (usd: string) => `Costs up to ${usd}`,
   breakdown: (quantity: string, unit: string, usd: string, factors: readonly string[]) =>
     [`${quantity} × ${usd} per ${unit}`, ...factors].join(' × '),
   units: { image: 'image', second: 'second', character: 'character', task: 'task' } as Readonly<Record<string, string>>,

@@ -27,7 +27,7 @@ function advice({ status, errorClass }: Failure): string {
     return 'Respond first and do the work afterwards: the whole exchange must finish within 10 seconds.';
   }
   if (errorClass === 'unreachable') {
-    return 'Check that the name resolves, the server is listening and the firewall allows the connection. Private addresses are reached only if the operator allows them.';
+    return 'Check that the name resolves, the server is listening and the firewall allows the connection. A server on your own machine or in a private network also needs an entry with its host and port when Darkroom starts: EGRESS_ALLOW=http://127.0.0.1:3000 npm start';
   }
   if (status >= 300 && status < 400) return 'Redirects are not followed. Enter the URL that it redirects to.';
   if (status === 401 || status === 403) {

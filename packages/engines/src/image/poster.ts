@@ -20,7 +20,7 @@ import type { PromptReading } from './prompt-reading.ts';
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { Random } from '@darkroom/seeded-random/random';
 import { paintScene } from './scene-painting.ts';
-import { pixelSize } from './sizes.ts';
+import { namedSize, pixelSize } from './sizes.ts';
 import { readImage } from './analysis/input-images.ts';
 import { printImage } from './image-print.ts';
 import type { Context, Stage } from './stage.ts';
@@ -128,7 +128,7 @@ function layOut(layout: LayoutName, width: number, height: number): { image: Fra
 }
 
 /**
- * Renders a poster. Input: `prompt`, and optionally `aspect_ratio`, `resolution`, `variation`, `image_url`
+ * Renders a poster. Input: `prompt`, and optionally `aspect_ratio`, `resolution`, `size`, `variation`, `image_url`
  * (models/poster.json).
  *
  * @throws {UndecodableMediaError} the image of `image_url` cannot be read.
@@ -141,7 +141,7 @@ export async function renderPoster({ input, media }: EngineWork): Promise<readon
   const reading = readPrompt(prompt);
   requireLetterable(reading.quotations.slice(0, 2));
   const random = createRandom(hashText(`poster/${variation}/${reading.scenery}`));
-  const pixels = pixelSize(input['aspect_ratio'], input['resolution'], '2:3');
+  const pixels = namedSize(input['size']) ?? pixelSize(input['aspect_ratio'], input['resolution'], '2:3');
   const canvas = createCanvas(pixels.width, pixels.height);
   const context = canvas.getContext('2d');
   const scale = Math.sqrt((pixels.width * pixels.height) / 1_000_000);

@@ -2,7 +2,7 @@
  * The engine `speech`: a text read aloud by one of four voices, passage by passage, so that minutes of speech take the
  * memory of seconds, as a file of the requested format and rate.
  *
- * Input: `text` and `voice`; `format` mp3, wav, flac or opus (mp3); `sample_rate` in Hz (24000); `pitch` -12 to 12
+ * Input: `text` and `voice`; `format` mp3, wav, flac, opus or aac (mp3); `sample_rate` in Hz (24000); `pitch` -12 to 12
  * semitones (0); `speed` 0.5 to 2 (1); `volume` 0.1 to 2 (1). The voices contain nothing above 8 kHz; a lower rate
  * contains less and a higher one no more. Opus has fewer rates: the next higher one contains the same sound.
  */
@@ -19,7 +19,7 @@ import { speak } from './speaking.ts';
 import { VOICE_NAMES, VOICE_SAMPLE_RATE, isVoiceName, voiceOf } from './voices.ts';
 import type { VoiceName } from './voices.ts';
 
-const FORMATS = ['mp3', 'wav', 'flac', 'opus'] as const;
+const FORMATS = ['mp3', 'wav', 'flac', 'opus', 'aac'] as const;
 type Format = (typeof FORMATS)[number];
 
 /** Opus itself plays at 48 kHz; one of these rates states the bandwidth of a sound. */
@@ -87,7 +87,7 @@ export async function renderSpeech(work: EngineWork): Promise<readonly RenderedF
   const { format, sampleRate } = request;
   await writeAudio({
     path: file,
-    format,
+    format: format === 'aac' ? 'adts' : format,
     inputRate: VOICE_SAMPLE_RATE,
     sampleRate: format === 'opus' ? (OPUS_RATES.find((rate) => rate >= sampleRate) ?? 48_000) : sampleRate,
     channels: 1,

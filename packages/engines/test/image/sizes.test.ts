@@ -90,6 +90,10 @@ describe('pixels of an image', () => {
       assert.deepEqual(namedSize(size), { width, height });
     }
     assert.equal(namedSize('99999x99999'), undefined);
+    for (const engine of ['scene', 'poster'] as const) {
+      const input = { prompt: 'sea, minimal', aspect_ratio: '16:9', size: '512x512' };
+      assert.deepEqual(await sizeOf(await render(engine, input)), [512, 512], engine);
+    }
   });
 
   it('have the area of the resolution in the shape of the image to match', () => {

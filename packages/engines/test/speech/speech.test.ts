@@ -99,12 +99,13 @@ describe('the engine speech', () => {
     }
   });
 
-  it('writes mp3, wav, flac and opus, and limits opus to the band of the requested rate', async () => {
+  it('writes mp3, wav, flac, opus and aac, and limits opus to the band of the requested rate', async () => {
     const magic = {
       mp3: /^(?:ID3|\xff[\xf2-\xfb])/,
       wav: /^RIFF....WAVE/s,
       flac: /^fLaC/,
       opus: /^OggS[^]{24}OpusHead/,
+      aac: /^\xff[\xf1\xf9]/,
     };
     for (const [format, beginning] of Object.entries(magic)) {
       const path = await spokenFile({ text: 'She sells.', voice: 'slt', format, sample_rate: 8000 });

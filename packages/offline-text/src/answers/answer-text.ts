@@ -36,6 +36,11 @@ export async function answerFromPrompt(
   );
 }
 
+/** Whether an answer has nothing that the conversation asked for. */
+export function isOwnAnswer(answer: string, { excerpt }: Conversation, form: RequestedForm): boolean {
+  return answer === greeting(excerpt) || answer === unknownAnswer(excerpt, form);
+}
+
 async function answerFromResults({ excerpt, results }: Conversation, form: RequestedForm): Promise<string> {
   const questionSentence = form.isTerse ? findQuestion(excerpt) : undefined;
   const found =

@@ -42,6 +42,12 @@ export function readRequestedForm({ instructions, excerpt }: Conversation): Requ
   };
 }
 
+/** Whether any form will do. */
+export function isFree(form: RequestedForm): boolean {
+  const { isTerse, ...rest } = form;
+  return !isTerse && Object.values(rest).every((value) => value === undefined);
+}
+
 function amount(word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
   return word.toLowerCase() === 'single' ? 1 : numberFrom(word);

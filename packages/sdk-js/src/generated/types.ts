@@ -170,6 +170,10 @@ export interface Batch {
   completion_window: string;
   status: 'validating' | 'in_progress' | 'finalizing' | 'completed' | 'failed' | 'expired' | 'cancelling' | 'cancelled';
   /**
+   * Why some of its lines wait, while they do. Ours.
+   */
+  waiting_for?: 'account' | 'daily_spend_cap' | 'rate_limit' | 'model' | 'service';
+  /**
    * The results of the lines that succeeded.
    */
   output_file_id?: string;
@@ -267,11 +271,7 @@ export interface BatchResult {
 
 export interface Estimate {
   /**
-   * The expected cost of the task, in USD. Null if errors prevent the price from being calculated.
-   */
-  estimatedCost: string | null;
-  /**
-   * The worst-case cost, which is held when the task is created.
+   * The most that the task can cost, in USD, which is held when it is created. Null if errors prevent the price from being calculated.
    */
   maxCost: string | null;
   currency: 'USD';

@@ -221,6 +221,10 @@ class Batch(BaseModel):
         Literal["validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"]
         | str
     )
+    waiting_for: Literal["account", "daily_spend_cap", "rate_limit", "model", "service"] | str | None = None
+    """
+    Why some of its lines wait, while they do. Ours.
+    """
     output_file_id: str | None = None
     """
     The results of the lines that succeeded.
@@ -899,13 +903,9 @@ class Estimate(BaseModel):
     model_config = ConfigDict(
         populate_by_name=True,
     )
-    estimated_cost: str | None = Field(..., alias="estimatedCost")
-    """
-    The expected cost of the task, in USD. Null if errors prevent the price from being calculated.
-    """
     max_cost: str | None = Field(..., alias="maxCost")
     """
-    The worst-case cost, which is held when the task is created.
+    The most that the task can cost, in USD, which is held when it is created. Null if errors prevent the price from being calculated.
     """
     currency: Literal["USD"]
     breakdown: list[BreakdownItem]

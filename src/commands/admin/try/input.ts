@@ -1,7 +1,8 @@
 /** The input of `models try`: from its arguments, with files for the fields that a provider sends itself. */
-import { open, readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
+import { isDataUrl, parseDataUrl } from '../../../domain/data-url.ts';
 import { errorCodeOf } from '../../../domain/error-code.ts';
 import type { InputFile, Provider } from '../../../providers/provider.ts';
 import { isAccepted, mediaOf } from '../../../tasks/record/input-media.ts';
@@ -10,10 +11,7 @@ import { AdminError } from '../admin-error.ts';
 
 export type Input = Readonly<Record<string, unknown>>;
 
-/** As much of a file as a worker reads to detect its type. */
-export const BEGINNING_BYTES = 1024 * 1024;
 const MAX_INPUT_FILE_BYTES = 64 * 1024 * 1024;
-const DATA_URL = /^data:[^,]*;base64,/i;
 
 /**
  * Reads `--input`: JSON, `@file` with JSON, or single fields as `name=value`, later ones over earlier ones.
@@ -172,18 +170,19 @@ export async function stageMedia(
 }
 
 async function unpack(field: MediaField, file: string, fetchFile: FetchFile | undefined): Promise<string> {
-  const header = DATA_URL.exec(field.value)?.[0];
   const position = positionOf(field);
-  if (header === undefined && fetchFile !== undefined) {
-    await fetchFile(field.value, file);
+  if (isDataUrl(field.value)) {
+    const inline = parseDataUrl(field.value);
+    if (inline === undefined) throw new AdminError(`--input: ${position}: not a data URL in base64`);
+    await writeFile(file, inline.bytes);
     return file;
   }
-  if (header === undefined) {
+  if (fetchFile === undefined) {
     throw new AdminError(
       `--media: a worker would fetch ${position} and send it; give the file: --media ${position}=<path>`,
     );
   }
-  await writeFile(file, Buffer.from(field.value.slice(header.length), 'base64'));
+  await fetchFile(field.value, file);
   return file;
 }
 
@@ -193,7 +192,7 @@ async function detectType(
   file: string,
 ): Promise<string> {
   try {
-    return (await inspector.inspectBytes('models try', await beginningOf(file))).mimeType;
+    return (await inspector.inspectFile('models try', file)).mimeType;
   } catch (error) {
     if (error instanceof UnsupportedMediaError) {
       throw new AdminError(`${where}: ${file} is no image, video or audio that the service knows`);
@@ -201,16 +200,6 @@ async function detectType(
     const code = errorCodeOf(error);
     if (code === undefined) throw error;
     throw new AdminError(`${where}: ${file} cannot be read (${code})`, { cause: error });
-  }
-}
-
-export async function beginningOf(file: string): Promise<Buffer> {
-  const handle = await open(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
   }
 }
 

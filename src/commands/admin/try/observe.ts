@@ -311,7 +311,13 @@ function playedAnswer(
   const { status, headers = {}, body, text = '', fileBytes, fault } = response;
   respond(response);
   if (fileBytes !== undefined && fileTo !== undefined) {
-    return { status, retryAfterMs: undefined, json: undefined, file: { path: fileTo, byteLength: fileBytes } };
+    return {
+      status,
+      retryAfterMs: undefined,
+      json: undefined,
+      byteLength: 0,
+      file: { path: fileTo, byteLength: fileBytes },
+    };
   }
   const bytes = Buffer.from(body === undefined ? text : JSON.stringify(body), 'utf8');
   return readAnswer({ status, headers: lowerCased(headers), body: bytes }, fault);

@@ -60,7 +60,7 @@ export function openOutputs(environment: NodeJS.ProcessEnv): OutputReader {
     } catch (error) {
       if (!(error instanceof EgressError) || !error.isBarred) throw error;
       // Clients are not to learn the reason; the operator is.
-      throw new EgressError(error.kind, `${error.message}: ${blocked}${entryFor(url, blocked)}`, { isBarred: true });
+      throw new EgressError(error.kind, `${error.message}: ${blocked}`, { isBarred: true });
     }
   };
   return {
@@ -85,14 +85,6 @@ function createBlockNotes(note: (problem: string) => void): Logger {
     if (problem !== undefined) note(problem);
   };
   return pino({ base: null, timestamp: false }, { write });
-}
-
-/** The entry of `EGRESS_ALLOW` that a URL needs, if the problem names that variable. */
-function entryFor(url: string, problem: string): string {
-  if (!problem.includes('EGRESS_ALLOW')) return '';
-  const { protocol, hostname, port } = new URL(url);
-  const isPlain = protocol === 'http:';
-  return ` (EGRESS_ALLOW=${isPlain ? 'http://' : ''}${hostname}:${port || (isPlain ? '80' : '443')})`;
 }
 
 /** Creates the directory before anything is paid for. @throws {AdminError} it cannot be created. */

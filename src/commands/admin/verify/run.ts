@@ -1,8 +1,9 @@
 /** Runs an upstream against the real service with the code of a worker, and checks all that a worker would need of it. */
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import { limitsOf } from '../../../catalogue/definition.ts';
@@ -18,7 +19,6 @@ import { isTranscript } from '../../../transcripts/transcript-file.ts';
 import type { SecretSource } from '../../../upstreams/secrets.ts';
 import { createNotes, createProvider } from '../try/bound-provider.ts';
 import { createCredentialMask } from '../try/credential-mask.ts';
-import { BEGINNING_BYTES, beginningOf } from '../try/input.ts';
 import { observe } from '../try/observe.ts';
 import type { OutputReader } from '../try/outputs.ts';
 import type { RecordedExchange, Recorder } from '../try/recording.ts';
@@ -153,19 +153,19 @@ async function checkOutputs(
   const problems: string[] = files.length === 0 ? ['outputs: there are none'] : [];
   for (const [index, file] of files.entries()) {
     try {
-      const beginning =
+      const bytes =
         file.from === 'bytes'
-          ? file.bytes.subarray(0, BEGINNING_BYTES)
-          : file.from === 'file'
-            ? await beginningOf(file.path)
-            : await readBeginning(await outputs.read(work, file.url, work.stop));
+          ? file.bytes
+          : await buffer(
+              file.from === 'file' ? createReadStream(file.path) : await outputs.read(work, file.url, work.stop),
+            );
       if (formats !== undefined) {
         const format = formats[index];
-        if (format !== undefined && isTranscript(beginning, format, false)) types.push(mimeTypeOfFormat(format));
+        if (format !== undefined && isTranscript(bytes, format)) types.push(mimeTypeOfFormat(format));
         else problems.push(`outputs.${index}: it is no transcript of format ${format ?? 'that was asked for'}`);
         continue;
       }
-      const { mimeType } = await inspector.inspectBytes('models verify', beginning);
+      const { mimeType } = await inspector.inspectBytes('models verify', bytes);
       types.push(mimeType);
       if (!mimeType.startsWith(`${modality}/`)) problems.push(`outputs.${index}: it is ${mimeType}, not ${modality}`);
     } catch (error) {
@@ -176,17 +176,6 @@ async function checkOutputs(
     }
   }
   return { types, problems };
-}
-
-async function readBeginning(body: Readable): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= BEGINNING_BYTES) break;
-  }
-  return Buffer.concat(chunks).subarray(0, BEGINNING_BYTES);
 }
 
 /** Submits a job and asks the provider to cancel it. */

@@ -1,5 +1,5 @@
 /** One account: its money, its usage of its limits, and what an operator can do with it. */
-import { Alert, Anchor, Button, Code, Group, Paper, SimpleGrid, Tabs, Text } from '@mantine/core';
+import { Alert, Anchor, Button, Code, Flex, Group, Paper, Tabs, Text } from '@mantine/core';
 import { BusyButton } from '../../components/busy-button.tsx';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -8,6 +8,7 @@ import { Link, useLocation } from 'wouter';
 import { useAccount, useResume } from '../../api/admin.ts';
 import type { Account } from '../../api/admin.ts';
 import { CopyIcon } from '../../components/copy.tsx';
+import { FIGURE } from '../../components/figures.tsx';
 import { formatUsd } from '../../components/money.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { formatBytes } from '../../components/quantities.ts';
@@ -128,18 +129,18 @@ function Numbers({ account }: { readonly account: Account }) {
     [words.storage, words.ofLimit(formatBytes(usage.persistentBytes), formatBytes(limits.persistentBytes))],
   ];
   return (
-    <SimpleGrid cols={{ base: 2, md: 3 }} spacing="sm" component="dl" m={0}>
+    <Flex wrap="wrap" gap="sm" component="dl" m={0}>
       {facts.map(([name, value]) => (
-        <Paper key={name} withBorder p="sm">
+        <Paper key={name} withBorder p="sm" {...FIGURE}>
           <Text component="dt" size="sm" c="dimmed">
             {name}
           </Text>
-          <Text component="dd" m={0} fw={600} size="lg">
+          <Text component="dd" m={0} fw={600} size="lg" style={{ whiteSpace: 'nowrap' }}>
             {value}
           </Text>
         </Paper>
       ))}
-    </SimpleGrid>
+    </Flex>
   );
 }
 

@@ -2,7 +2,7 @@
 import { Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useUsage } from '../../api/admin.ts';
-import { formatUsd } from '../../components/money.ts';
+import { Amount } from '../../components/figures.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { texts } from '../../texts/admin.ts';
 import { Section } from '../tasks/section.tsx';
@@ -61,13 +61,17 @@ export function AccountUsage({ accountId }: { readonly accountId: string }) {
               <Table.Tr key={row[shown] ?? ''}>
                 <Table.Td>{row[shown] ?? words.storage}</Table.Td>
                 <Table.Td ta="end">{row.count.toLocaleString('en')}</Table.Td>
-                <Table.Td ta="end">{formatUsd(row.captured)}</Table.Td>
+                <Table.Td ta="end">
+                  <Amount of={row.captured} />
+                </Table.Td>
               </Table.Tr>
             ))}
             <Table.Tr fw={600}>
               <Table.Td>{words.total}</Table.Td>
               <Table.Td ta="end">{usage.total.count.toLocaleString('en')}</Table.Td>
-              <Table.Td ta="end">{formatUsd(usage.total.captured)}</Table.Td>
+              <Table.Td ta="end">
+                <Amount of={usage.total.captured} />
+              </Table.Td>
             </Table.Tr>
           </DataTable>
         )}

@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { useAccounts } from '../../api/admin.ts';
 import type { Account } from '../../api/admin.ts';
-import { formatUsd } from '../../components/money.ts';
+import { Amount } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
@@ -116,8 +116,12 @@ function AccountRow({ account }: { readonly account: Account }) {
           </Text>
         )}
       </Table.Td>
-      <Table.Td ta="end">{formatUsd(available)}</Table.Td>
-      <Table.Td ta="end">{formatUsd(held)}</Table.Td>
+      <Table.Td ta="end">
+        <Amount of={available} />
+      </Table.Td>
+      <Table.Td ta="end">
+        <Amount of={held} />
+      </Table.Td>
       <Table.Td>{words.tasks(usage.runningTasks, usage.queuedTasks)}</Table.Td>
       <Table.Td>
         <Time seconds={created} />

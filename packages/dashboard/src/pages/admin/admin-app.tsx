@@ -1,6 +1,6 @@
 /**
- * The operator's pages, on the admin listener. The page first prompts for the token and keeps it only in its memory:
- * after a reload it has to be typed again.
+ * The operator's pages, on the admin listener. The page first prompts for the token and keeps it for its tab, so that a
+ * reload does not ask for it again, until the tab is closed, the operator signs out, or the token is no longer valid.
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { Suspense, useMemo, useState } from 'react';
@@ -14,18 +14,20 @@ import { texts } from '../../texts/admin.ts';
 import { NotFoundPage } from '../not-found.tsx';
 import { AccountsPage } from './accounts-page.tsx';
 import { OperatorShell } from './operator-shell.tsx';
-import { OperatorSignIn } from './operator-sign-in.tsx';
+import { OperatorSignIn, forgetToken } from './operator-sign-in.tsx';
 
 const loadAccountPage = () => import('./account-page.tsx');
 const loadServicePage = () => import('./service-page.tsx');
 const loadTaskPage = () => import('./task-page.tsx');
+const loadWorkPage = () => import('./work-page.tsx');
 const AccountPage = lazyPage(loadAccountPage);
 const ServicePage = lazyPage(loadServicePage);
 const TaskPage = lazyPage(loadTaskPage);
+const WorkPage = lazyPage(loadWorkPage);
 
-/** Loads all pages while the listener answers: a full reload would lose the token. */
+/** Loads all pages while the listener answers. */
 function loadAhead(): void {
-  for (const load of [loadAccountPage, loadServicePage, loadTaskPage]) load().catch(() => undefined);
+  for (const load of [loadAccountPage, loadServicePage, loadTaskPage, loadWorkPage]) load().catch(() => undefined);
 }
 
 export default function AdminApp() {
@@ -39,6 +41,7 @@ export default function AdminApp() {
       ...signedIn,
       signOut() {
         client.clear();
+        forgetToken();
         setSignedIn(undefined);
       },
     };
@@ -55,6 +58,7 @@ export default function AdminApp() {
         }}
         onExpired={() => {
           client.clear();
+          forgetToken();
           setNote(texts.tokenEnded);
           setSignedIn(undefined);
         }}
@@ -73,6 +77,7 @@ export default function AdminApp() {
                 {({ accountId, part }) => <AccountPage key={accountId} accountId={accountId} part={part} />}
               </Route>
               <Route path="/service" component={ServicePage} />
+              <Route path="/work" component={WorkPage} />
               <Route path="/service/tasks/:taskId">{({ taskId }) => <TaskPage taskId={taskId} />}</Route>
               <Route component={NotFoundPage} />
             </Switch>

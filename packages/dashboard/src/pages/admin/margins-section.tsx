@@ -1,11 +1,11 @@
-/** What tasks cost the operator, and what is left of their price. */
+/** What tasks and text calls cost the operator, and what is left of their price. */
 import { Button, Group, NativeSelect, Stack, Table, Text } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import type { WireMargins } from '@darkroom/api/admin/margins';
 import { marginsCsv } from '@darkroom/api/facts/margins-csv';
 import { useState } from 'react';
 import { useMargins } from '../../api/admin.ts';
-import { formatUsd } from '../../components/money.ts';
+import { Amount } from '../../components/figures.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { texts } from '../../texts/admin-service.ts';
 import { DataTable } from './data-table.tsx';
@@ -62,7 +62,7 @@ function Report({ margins: { groupBy, rows, total } }: { readonly margins: WireM
   const { columns } = words;
   // While another sum is loading the previous one is shown, labelled as such.
   const shown = groupBy[0] ?? 'model';
-  const numbers = ['tasks', 'captured', 'cost', 'margin', 'below', 'unknown'] as const;
+  const numbers = ['tasks', 'textCalls', 'captured', 'cost', 'margin', 'below', 'unknown'] as const;
   return (
     <Stack gap="sm">
       <Text size="sm" role="status">
@@ -70,7 +70,7 @@ function Report({ margins: { groupBy, rows, total } }: { readonly margins: WireM
       </Text>
       <DataTable
         label={words.label}
-        minWidth={640}
+        minWidth={720}
         columns={[{ name: columns[shown] }, ...numbers.map((name) => ({ name: columns[name], isNumber: true }))]}
       >
         {rows.map((row) => (
@@ -92,10 +92,15 @@ function Numbers({ sums }: { readonly sums: Sums }) {
   return (
     <>
       <Table.Td ta="end">{sums.tasks.toLocaleString('en')}</Table.Td>
-      <Table.Td ta="end">{formatUsd(sums.captured)}</Table.Td>
-      <Table.Td ta="end">{formatUsd(sums.cost)}</Table.Td>
+      <Table.Td ta="end">{sums.textCalls.toLocaleString('en')}</Table.Td>
+      <Table.Td ta="end">
+        <Amount of={sums.captured} />
+      </Table.Td>
+      <Table.Td ta="end">
+        <Known amount={sums.cost} />
+      </Table.Td>
       <Table.Td ta="end" {...(isLoss(sums) ? { fw: 600 } : {})}>
-        {formatUsd(sums.margin)}
+        <Known amount={sums.margin} />
       </Table.Td>
       <Table.Td ta="end">{sums.tasksBelowCost.toLocaleString('en')}</Table.Td>
       <Table.Td ta="end">{sums.unknownTasks.toLocaleString('en')}</Table.Td>
@@ -103,6 +108,10 @@ function Numbers({ sums }: { readonly sums: Sums }) {
   );
 }
 
+function Known({ amount }: { readonly amount: string | null }) {
+  return amount === null ? words.unknownAmount : <Amount of={amount} />;
+}
+
 function isLoss({ margin }: Sums): boolean {
-  return margin.startsWith('-');
+  return margin?.startsWith('-') === true;
 }

@@ -1,6 +1,6 @@
 /** The frame around the operator's pages: their navigation, Temporal's Web UI, the theme and sign-out. */
 import { ActionIcon, Badge, Button, NavLink, Tooltip } from '@mantine/core';
-import { IconExternalLink, IconHeartbeat, IconLogout, IconUsers } from '@tabler/icons-react';
+import { IconExternalLink, IconHeartbeat, IconListSearch, IconLogout, IconUsers } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useOperator } from '../../api/admin.ts';
 import { Shell } from '../../layout/shell.tsx';
@@ -14,6 +14,7 @@ const TASKS_QUERY = 'WorkflowType="mediaTask"';
 
 const PAGES = [
   { path: '/accounts', name: texts.pages.accounts, Icon: IconUsers },
+  { path: '/work', name: texts.pages.work, Icon: IconListSearch },
   { path: '/service', name: texts.pages.service, Icon: IconHeartbeat },
 ] as const;
 

@@ -1,5 +1,9 @@
-/** Prompts for the operator's token, and verifies it before anything else is shown. */
+/**
+ * Prompts for the operator's token, and verifies it before anything else is shown. A valid one is kept in the session
+ * storage, which only this tab has, and which ends with it.
+ */
 import { useMutation } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { createOperatorApi, readServiceFacts } from '../../api/admin.ts';
 import type { Operator } from '../../api/admin.ts';
 import { ApiError } from '../../api/api.ts';
@@ -8,6 +12,12 @@ import { texts } from '../../texts/admin.ts';
 import { texts as common } from '../../texts/common.ts';
 
 const { signIn: words } = texts;
+const TOKEN = 'darkroom-operator-token';
+
+/** Ends what a reload would go on with. */
+export function forgetToken(): void {
+  window.sessionStorage.removeItem(TOKEN);
+}
 
 export function OperatorSignIn(props: {
   /** Why one has to sign in again. */
@@ -25,10 +35,19 @@ export function OperatorSignIn(props: {
       });
       const service = await readServiceFacts(api);
       isValid = true;
+      window.sessionStorage.setItem(TOKEN, token);
       return { api, service };
     },
     onSuccess: onSignedIn,
+    onError(error) {
+      if (isWrongToken(error)) forgetToken();
+    },
   });
+  const { mutate } = attempt;
+  useEffect(() => {
+    const token = window.sessionStorage.getItem(TOKEN);
+    if (token !== null) mutate(token);
+  }, [mutate]);
   return (
     <SignInForm
       title={words.title}
@@ -44,8 +63,11 @@ export function OperatorSignIn(props: {
   );
 }
 
-/** A token with invalid characters is rejected before it is sent. */
 function messageOf(error: Error): string {
-  const isWrong = error instanceof TypeError || (error instanceof ApiError && error.kind === 'unauthenticated');
-  return isWrong ? words.wrong : error.message;
+  return isWrongToken(error) ? words.wrong : error.message;
+}
+
+/** A token with invalid characters is rejected before it is sent. */
+function isWrongToken(error: Error): boolean {
+  return error instanceof TypeError || (error instanceof ApiError && error.kind === 'unauthenticated');
 }

@@ -13,8 +13,18 @@ import { texts as common } from '../../texts/common.ts';
 
 const { providers: words } = texts;
 
+/**
+ * What is set for a provider. A server that its users run has no URL of its own: it is set first, or alone if the server
+ * needs no key.
+ */
+export function settingsOf({ credential: { need }, missing, baseUrl }: Provider): 'key' | 'url' | 'both' {
+  if (need !== 'required') return 'url';
+  return missing === 'base_url' || baseUrl.url === null ? 'both' : 'key';
+}
+
 export function ProviderDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const { name, title, keys, credential, baseUrl } = provider;
+  const settings = settingsOf(provider);
   const [key, setKey] = useState('');
   const [url, setUrl] = useState('');
   const [isTried, setTried] = useState(false);
@@ -40,39 +50,45 @@ export function ProviderDialog({ provider, onClose }: { readonly provider: Provi
     );
   };
   const error = set.error ?? reset.error;
+  const keyField =
+    credential.need === 'none' ? null : (
+      <PasswordInput
+        label={settings === 'url' ? words.optionalKey : words.key}
+        description={credential.source === null ? undefined : words.keySet[credential.source]}
+        value={key}
+        onChange={({ currentTarget }) => setKey(currentTarget.value)}
+        error={isTried && isEmpty && settings !== 'url' ? words.empty[settings] : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        data-autofocus={settings === 'key' || undefined}
+      />
+    );
+  const urlField = (
+    <TextInput
+      label={words.url}
+      description={baseUrl.source === 'environment' ? words.urlSet : words.urlHint[settings]}
+      placeholder={baseUrl.url ?? 'http://10.0.0.7:8188'}
+      value={url}
+      onChange={({ currentTarget }) => setUrl(currentTarget.value)}
+      error={isTried && isEmpty && settings !== 'key' ? words.empty[settings] : undefined}
+      spellCheck={false}
+      data-autofocus={settings !== 'key' || undefined}
+    />
+  );
   return (
     <Dialog isOpen title={title} onClose={onClose}>
       <form onSubmit={submit} noValidate>
         <Stack>
           <Text size="sm">
-            {words.hint}{' '}
+            {words.hint[settings]}{' '}
             {keys === null ? null : (
               <Anchor href={keys} target="_blank" rel="noreferrer" size="sm">
                 {words.keysLink}
               </Anchor>
             )}
           </Text>
-          {credential.need === 'none' ? null : (
-            <PasswordInput
-              label={words.key}
-              description={credential.source === null ? undefined : words.keySet[credential.source]}
-              value={key}
-              onChange={({ currentTarget }) => setKey(currentTarget.value)}
-              error={isTried && isEmpty ? words.empty : undefined}
-              autoComplete="off"
-              spellCheck={false}
-              data-autofocus
-            />
-          )}
-          <TextInput
-            label={words.url}
-            description={words.urlHint}
-            placeholder={baseUrl.url ?? 'http://10.0.0.7:8188'}
-            value={url}
-            onChange={({ currentTarget }) => setUrl(currentTarget.value)}
-            error={isTried && isEmpty && credential.need === 'none' ? words.empty : undefined}
-            spellCheck={false}
-          />
+          {settings === 'key' ? keyField : urlField}
+          {settings === 'key' ? urlField : keyField}
           {error === null ? null : <ErrorState error={error} />}
           <Group justify="flex-end">
             {isStored ? (

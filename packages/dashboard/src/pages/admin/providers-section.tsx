@@ -7,7 +7,7 @@ import { texts } from '../../texts/admin-service.ts';
 import { Time } from '../../components/time.tsx';
 import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
-import { ProviderDialog } from './provider-dialog.tsx';
+import { ProviderDialog, settingsOf } from './provider-dialog.tsx';
 
 const { providers: words } = texts;
 
@@ -51,7 +51,8 @@ function State({ providers }: { readonly providers: readonly Provider[] }) {
 }
 
 function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpen: () => void }) {
-  const { title, documentation, missing, models, credential } = provider;
+  const { title, documentation, missing, models, credential, baseUrl } = provider;
+  const settings = settingsOf(provider);
   return (
     <Table.Tr>
       <Table.Td style={{ overflowWrap: 'break-word' }}>
@@ -64,7 +65,12 @@ function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpe
         )}
       </Table.Td>
       <Table.Td>
-        <Badge variant="light" color={missing === null ? 'teal' : 'gray'} tt="none" miw="max-content">
+        <Badge
+          variant="light"
+          color={missing === null ? 'teal' : missing === 'valid_credential' ? 'red' : 'gray'}
+          tt="none"
+          miw="max-content"
+        >
           {words.states[missing ?? 'offered']}
         </Badge>
       </Table.Td>
@@ -72,11 +78,19 @@ function Row({ provider, onOpen }: { readonly provider: Provider; readonly onOpe
       <Table.Td>
         <Verifications models={models} />
       </Table.Td>
-      <Table.Td>{credential.source === null ? '–' : words.sources[credential.source]}</Table.Td>
+      <Table.Td>
+        {credential.source === null ? '–' : words.sources[credential.source]}
+        {settings === 'key' || baseUrl.source === null ? null : <Text size="xs">{baseUrl.url}</Text>}
+        {credential.checks.map(({ name, state }) => (
+          <Text key={name} size="xs">
+            {words.check(name, words.checks[state], credential.checks.length === 1)}
+          </Text>
+        ))}
+      </Table.Td>
       <Table.Td>
         <Group>
-          <Button variant="default" size="xs" onClick={onOpen} aria-label={words.changeOf(title)}>
-            {words.change}
+          <Button variant="default" size="xs" onClick={onOpen} aria-label={words.changeOf[settings](title)}>
+            {words.change[settings]}
           </Button>
         </Group>
       </Table.Td>

@@ -9,7 +9,7 @@ import { useAdminTask } from '../../api/admin.ts';
 import type { AdminTask } from '../../api/admin.ts';
 import { ApiError } from '../../api/api.ts';
 import { CopyIcon } from '../../components/copy.tsx';
-import { formatUsd } from '../../components/money.ts';
+import { Amount } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
@@ -64,7 +64,7 @@ function WorkflowLink({ url }: { readonly url: string }) {
 }
 
 function Details({ task }: { readonly task: AdminTask }) {
-  const { accountId, keyId, callback, events } = task;
+  const { accountId, keyId, callback, events, work, attempts } = task;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md" style={{ alignItems: 'start' }}>
       <Section title={words.facts}>
@@ -83,6 +83,16 @@ function Details({ task }: { readonly task: AdminTask }) {
               <Code>{task.reason}</Code>
             </Fact>
           )}
+          {work === undefined ? null : (
+            <Fact name={words.upstream}>
+              {work.upstream} <Code>{work.jobId ?? work.state}</Code>
+            </Fact>
+          )}
+          {attempts.length === 0 ? null : (
+            <Fact name={words.attempts}>
+              {attempts.map(({ upstream, outcome, reason }) => words.attempt(upstream, outcome, reason)).join(', ')}
+            </Fact>
+          )}
           <Fact name={words.created}>
             <Time seconds={task.created} />
           </Fact>
@@ -92,8 +102,12 @@ function Details({ task }: { readonly task: AdminTask }) {
           <Fact name={words.completed}>
             <Time seconds={task.completed} none={words.notYet} />
           </Fact>
-          <Fact name={words.held}>{formatUsd(task.held)}</Fact>
-          <Fact name={words.captured}>{formatUsd(task.captured)}</Fact>
+          <Fact name={words.held}>
+            <Amount of={task.held} />
+          </Fact>
+          <Fact name={words.captured}>
+            <Amount of={task.captured} />
+          </Fact>
           <Fact name={words.outputs}>{task.outputs.toLocaleString('en')}</Fact>
           {callback === undefined ? null : (
             <Fact name={words.callback}>{words.callbackState(callback.state, callback.attempts)}</Fact>

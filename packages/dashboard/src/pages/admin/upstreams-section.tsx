@@ -1,4 +1,4 @@
-/** The upstreams of tasks: which answer, which are paused, fail or are drained, and to drain and resume them. */
+/** The upstreams of tasks and text calls: which answer, which are paused, fail or are drained, and to drain and resume them. */
 import { Badge, Stack, Table, Text } from '@mantine/core';
 import { useDrain, useUpstreams } from '../../api/admin.ts';
 import type { Upstreams } from '../../api/admin.ts';
@@ -12,7 +12,7 @@ import { DataTable } from './data-table.tsx';
 import { PartState } from './part-state.tsx';
 
 const { upstreams: words } = texts;
-const COLOURS = { open: 'teal', paused: 'blue', failing: 'red', drained: 'gray' } as const;
+const COLOURS = { open: 'teal', paused: 'blue', failing: 'red', drained: 'gray', unknown: 'yellow' } as const;
 type Upstream = Upstreams['upstreams'][number];
 
 export function UpstreamsSection() {
@@ -30,15 +30,22 @@ function State({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
   return (
     <Stack gap="sm">
       <Text size="sm" role="status">
-        {words.summary(count('failing'), count('paused'), count('drained'))}
+        {words.summary({
+          open: count('open'),
+          failing: count('failing'),
+          paused: count('paused'),
+          drained: count('drained'),
+          unknown: count('unknown'),
+        })}
       </Text>
       <DataTable
         label={words.label}
-        minWidth={720}
+        minWidth={860}
         isUnbroken
         columns={[
           { name: columns.upstream },
           { name: columns.state },
+          { name: columns.answered },
           { name: columns.until },
           { name: columns.failures, isNumber: true },
           { name: columns.slots, isNumber: true },
@@ -56,6 +63,9 @@ function State({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
               {upstream.pauseReason === undefined ? null : (
                 <Text size="xs">{words.pauseReasons[upstream.pauseReason]}</Text>
               )}
+            </Table.Td>
+            <Table.Td>
+              <Time seconds={upstream.answeredAt} none={words.neverAnswered} />
             </Table.Td>
             <Table.Td>
               <Until upstream={upstream} />

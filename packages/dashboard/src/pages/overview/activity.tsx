@@ -1,11 +1,12 @@
 /** An account that has tasks: its balance, running tasks, and recent outputs. */
-import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useId } from 'react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Account } from '../../api/account.ts';
 import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
+import { Figure, Figures } from '../../components/figures.tsx';
 import { formatUsd } from '../../components/money.ts';
 import { useNow } from '../../components/now.ts';
 import { OutputThumbnail } from '../../components/output-thumbnail.tsx';
@@ -30,16 +31,16 @@ export function Activity({ tasks, total, account }: ActivityProps) {
   const withOutputs = tasks.filter(({ output = [] }) => output.length > 0).slice(0, SHOWN);
   return (
     <Stack gap="lg">
-      <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="lg">
+      <Figures>
         {account === undefined ? null : (
           <>
-            <Figure
+            <LinkedFigure
               name={texts.balance}
               value={formatUsd(account.available)}
               note={texts.held(formatUsd(account.held))}
               link={{ href: '/usage', name: texts.toUsage }}
             />
-            <Figure
+            <LinkedFigure
               name={texts.running}
               value={texts.runningNow(account.usage.runningTasks)}
               note={texts.queued(account.usage.queuedTasks)}
@@ -47,8 +48,12 @@ export function Activity({ tasks, total, account }: ActivityProps) {
             />
           </>
         )}
-        <Figure name={texts.total} value={total.toLocaleString('en')} link={{ href: '/tasks', name: texts.toTasks }} />
-      </SimpleGrid>
+        <LinkedFigure
+          name={texts.total}
+          value={total.toLocaleString('en')}
+          link={{ href: '/tasks', name: texts.toTasks }}
+        />
+      </Figures>
       {running.length === 0 ? null : (
         <Section title={texts.runningTitle}>
           <Stack gap={4} component="ul" p={0} m={0} aria-live="polite">
@@ -103,25 +108,21 @@ function Section({
   );
 }
 
-function Figure(props: {
+function LinkedFigure(props: {
   readonly name: string;
   readonly value: string;
   readonly note?: string;
   readonly link: { readonly href: string; readonly name: string };
 }) {
   return (
-    <Paper withBorder p="md">
-      <Text size="sm">{props.name}</Text>
-      <Text fz={26} fw={650} lh={1.3}>
-        {props.value}
-      </Text>
+    <Figure name={props.name} value={props.value}>
       <Group justify="space-between" gap={4}>
         <Text size="sm">{props.note}</Text>
         <Anchor component={Link} href={props.link.href} size="sm" c="inherit" underline="always">
           {props.link.name}
         </Anchor>
       </Group>
-    </Paper>
+    </Figure>
   );
 }
 

@@ -1,4 +1,4 @@
-/** The estimated cost of the run, and how it is computed. */
+/** The most that the run can cost, and how it is computed. */
 import { Stack, Text } from '@mantine/core';
 import type { Estimate } from '../../api/estimate.ts';
 import { formatUsd } from '../../components/money.ts';
@@ -12,7 +12,7 @@ interface EstimateLineProps {
 }
 
 export function EstimateLine({ estimate, isCurrent, isComplete }: EstimateLineProps) {
-  const cost = estimate?.estimatedCost ?? null;
+  const cost = estimate?.maxCost ?? null;
   const [line] = estimate?.breakdown ?? [];
   return (
     <Stack gap={0} aria-live="polite" miw={0}>

@@ -85,25 +85,33 @@ function answerOf({ status, errorClass }: CallbackAttempts['attempts'][number]):
 }
 
 function Redeliver({ task, isErased }: { readonly task: Task; readonly isErased: boolean }) {
-  const mayWrite = useMay('tasks:write');
-  const redelivery = useTaskAction(task.taskId, 'callback/redeliver');
-  if (!mayWrite || isErased || !isOver(task.status) || isDelivering(task)) return null;
+  if (isErased || !isOver(task.status) || isDelivering(task)) return null;
   return (
     <Group>
-      <BusyButton
-        size="xs"
-        variant="default"
-        leftSection={<IconRefresh size={14} aria-hidden />}
-        isBusy={redelivery.isPending}
-        onClick={() =>
-          redelivery.mutate(undefined, {
-            onSuccess: () => notify(texts.redelivering),
-            onError: (error) => notifyError({ message: error.message }),
-          })
-        }
-      >
-        {texts.redeliver}
-      </BusyButton>
+      <RedeliverButton taskId={task.taskId} />
     </Group>
+  );
+}
+
+/** For a task whose delivery has ended; nothing without the permission. */
+export function RedeliverButton({ taskId }: { readonly taskId: string }) {
+  const mayWrite = useMay('tasks:write');
+  const redelivery = useTaskAction(taskId, 'callback/redeliver');
+  if (!mayWrite) return null;
+  return (
+    <BusyButton
+      size="xs"
+      variant="default"
+      leftSection={<IconRefresh size={14} aria-hidden />}
+      isBusy={redelivery.isPending}
+      onClick={() =>
+        redelivery.mutate(undefined, {
+          onSuccess: () => notify(texts.redelivering),
+          onError: (error) => notifyError({ message: error.message }),
+        })
+      }
+    >
+      {texts.redeliver}
+    </BusyButton>
   );
 }

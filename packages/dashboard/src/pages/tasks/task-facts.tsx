@@ -2,7 +2,7 @@
 import { Code, Stack } from '@mantine/core';
 import { isOver } from '../../api/tasks.ts';
 import type { Task } from '../../api/tasks.ts';
-import { formatUsd } from '../../components/money.ts';
+import { Amount } from '../../components/figures.tsx';
 import { formatSeconds } from '../../components/quantities.ts';
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/tasks.ts';
@@ -38,9 +38,15 @@ export function TaskFacts({ task }: { readonly task: Task }) {
       </Section>
       <Section title={texts.money}>
         <Facts>
-          <Fact name={texts.held}>{formatUsd(billing.held)}</Fact>
-          <Fact name={texts.captured}>{formatUsd(billing.captured)}</Fact>
-          <Fact name={texts.released}>{formatUsd(billing.released)}</Fact>
+          <Fact name={texts.held}>
+            <Amount of={billing.held} />
+          </Fact>
+          <Fact name={texts.captured}>
+            <Amount of={billing.captured} />
+          </Fact>
+          <Fact name={texts.released}>
+            <Amount of={billing.released} />
+          </Fact>
         </Facts>
       </Section>
       {pairs.length === 0 ? null : (

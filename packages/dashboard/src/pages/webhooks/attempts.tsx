@@ -11,6 +11,7 @@ import { EmptyState, ErrorState, LoadingState } from '../../components/states.ts
 import { Time } from '../../components/time.tsx';
 import { texts } from '../../texts/webhooks.ts';
 import { Section } from '../tasks/section.tsx';
+import { RedeliverButton } from '../tasks/task-callback.tsx';
 
 const COLOURS: Readonly<Record<DeliveryState, string>> = {
   waiting: 'gray',
@@ -148,7 +149,7 @@ function AttemptTable({ attempts }: { readonly attempts: readonly Attempt[] }) {
         </Table.Thead>
         <Table.Tbody>
           {attempts.map((each) => (
-            <AttemptRow key={`${each.taskId} ${each.attempt}`} attempt={each} />
+            <AttemptRow key={`${each.taskId} ${each.attempt}`} attempt={each} isLast={isLastOfTask(attempts, each)} />
           ))}
         </Table.Tbody>
       </Table>
@@ -156,11 +157,20 @@ function AttemptTable({ attempts }: { readonly attempts: readonly Attempt[] }) {
   );
 }
 
+/** Attempts are listed newest first. */
+function isLastOfTask(attempts: readonly Attempt[], { taskId, attempt }: Attempt): boolean {
+  return attempts.find((each) => each.taskId === taskId)?.attempt === attempt;
+}
+
+/** @param isLast whether no later attempt of the task is listed: that one offers to deliver again. */
 function AttemptRow({
   attempt: { taskId, url, state, attempt, at, durationMs, status, errorClass },
+  isLast,
 }: {
   readonly attempt: Attempt;
+  readonly isLast: boolean;
 }) {
+  const hasEnded = state !== 'waiting' && state !== 'pending';
   return (
     <Table.Tr>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>
@@ -182,9 +192,12 @@ function AttemptRow({
       <Table.Td style={{ whiteSpace: 'nowrap' }}>{texts.attempts.outcome({ status, errorClass })}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>{durationMs === null ? '–' : formatMilliseconds(durationMs)}</Table.Td>
       <Table.Td>
-        <Badge color={COLOURS[state]} variant="light" tt="none">
-          {texts.attempts.states[state]}
-        </Badge>
+        <Group gap="xs" wrap="nowrap" justify="space-between">
+          <Badge color={COLOURS[state]} variant="light" tt="none">
+            {texts.attempts.states[state]}
+          </Badge>
+          {isLast && hasEnded && url !== undefined ? <RedeliverButton taskId={taskId} /> : null}
+        </Group>
       </Table.Td>
     </Table.Tr>
   );

@@ -11,7 +11,7 @@ import type { Pixels } from '../finish/pixels.ts';
 import { canvasOf, readImages } from '../analysis/input-images.ts';
 import { createRandom, hashText } from '@darkroom/seeded-random/random';
 import type { Random } from '@darkroom/seeded-random/random';
-import { matchingSize, pixelSize } from '../sizes.ts';
+import { matchingSize, namedSize, pixelSize } from '../sizes.ts';
 import type { PixelSize } from '../sizes.ts';
 import { addThings, changeSky, drawLettering } from './additions.ts';
 import { changeBackground, removeBackground, removeSubject } from './background.ts';
@@ -50,9 +50,11 @@ function fitPixels({ width, height }: PixelSize, fewest: number, most: number): 
 
 /** The exact pixels of the result: of a named ratio, of the shape of the input, or of the edited image. */
 function sizeOf(work: EngineWork, first: PixelSize, left: PixelSize): PixelSize {
-  const { aspect_ratio: ratio, resolution } = work.input;
+  const { aspect_ratio: ratio, resolution, size } = work.input;
+  const named = namedSize(size);
+  if (named !== undefined) return named;
   if (work.media.has('image')) {
-    // The model with one image field has no size field: only cropping or extending in the prompt changes the size.
+    // The model with one image field has no ratio: only cropping or extending in the prompt changes the shape.
     const area = Math.sqrt((first.width * first.height) / (left.width * left.height));
     return fitPixels({ width: left.width * area, height: left.height * area }, FEWEST_PIXELS, MOST_PIXELS);
   }
@@ -124,7 +126,9 @@ function finish(work: Workpiece, plan: EditPlan): void {
 function createBase(images: readonly [Pixels, ...Pixels[]], plan: EditPlan, work: EngineWork): Pixels {
   if (images.length === 1) return images[0];
   const joining = joiningOf(plan.words);
-  const { aspect_ratio: ratio, resolution } = work.input;
+  const { aspect_ratio: ratio, resolution, size } = work.input;
+  const requested = namedSize(size);
+  if (requested !== undefined) return join(images, joining, plan.words, requested);
   const named = typeof ratio === 'string' && ratio.includes(':');
   const shape = named
     ? pixelSize(ratio, resolution, '1:1')
@@ -142,7 +146,7 @@ function afterJoining(plan: EditPlan): EditPlan {
 
 /**
  * Edits images. Input: `prompt`, the images of `image` or `image_urls`, and those of `aspect_ratio`, `resolution`,
- * `output_format` that the model takes (models/*.json).
+ * `size`, `output_format` that the model takes (models/*.json).
  *
  * @throws {UndecodableMediaError} there is no image, or one cannot be read.
  * @throws {UnusableInputError} no letter of a quoted text can be drawn.

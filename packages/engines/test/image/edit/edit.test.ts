@@ -43,6 +43,14 @@ describe('the edit engine', () => {
     );
   });
 
+  it('has the exact pixels of a size, of one image, of several, and of the model that takes one', async () => {
+    const input = { prompt: 'sepia', size: '512x512' };
+    const single = await render('edit', input, { media: { image: IMAGE } });
+    for (const bytes of [await edit(input), await edit(input, [IMAGE, OTHER]), single]) {
+      assert.deepEqual(await sizeOf(bytes), [512, 512]);
+    }
+  });
+
   it('accepts a single image, keeps its shape, and accepts a data URL', async () => {
     const bytes = await render('edit', { prompt: 'black and white' }, { media: { image: IMAGE } });
     const [width, height] = await sizeOf(bytes);

@@ -47,6 +47,14 @@ export function requestFor(model: string, turns: readonly Turn[], settings: Chat
   };
 }
 
+/** The request of the last turn, for code that is run elsewhere: it ends with what the model answers to. */
+export function requestOfLastTurn(request: ChatRequest): ChatRequest {
+  const last = request.messages.findLastIndex(({ role }) => role !== 'assistant');
+  const messages = request.messages.slice(0, last + 1);
+  const needsUser = messages.at(-1)?.role === 'system' || messages.length === 0;
+  return { ...request, messages: needsUser ? [...messages, { role: 'user', content: '…' }] : messages };
+}
+
 function messagesOf(turn: Turn): readonly WireMessage[] {
   if (turn.who === 'user') return [{ role: 'user', content: turn.text }];
   if (turn.who === 'functions') {

@@ -14,7 +14,7 @@ import { RequestCodeTabs } from '../../models/request-code-tabs.tsx';
 import { chatCode } from '../../models/request-code.ts';
 import { ChatSettingsForm } from './chat-settings-form.tsx';
 import { Composer } from './composer.tsx';
-import { openCalls, requestFor } from './conversation.ts';
+import { openCalls, requestFor, requestOfLastTurn } from './conversation.ts';
 import type { ChatSettings } from './conversation.ts';
 import { textCost } from './text-cost.ts';
 import { areToolsGood } from './tool-drafts.ts';
@@ -110,14 +110,7 @@ export default function TextPlayground({ model }: { readonly model: ModelDetail 
             <Title order={2} size="h5" id="chat-code" mb="sm">
               {playgroundTexts.codeTitle}
             </Title>
-            <RequestCodeTabs
-              code={chatCode(
-                baseUrl,
-                request.messages.length === 0
-                  ? { ...request, messages: [{ role: 'user', content: '…' }] }
-                  : { ...request },
-              )}
-            />
+            <RequestCodeTabs code={chatCode(baseUrl, { ...requestOfLastTurn(request) })} />
           </Paper>
         </Stack>
       </Grid.Col>

@@ -14,8 +14,8 @@ import { waitFor } from '@darkroom/testing/wait-for';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { Role, TestAccount } from '../support/darkroom.ts';
-import { WorkerVersions, installOtherRelease, readReleases } from './released-worker.ts';
-import type { OtherRelease } from './released-worker.ts';
+import { WorkerVersions, installOtherRelease, readReleases } from '../deploy/released-worker.ts';
+import type { OtherRelease } from '../deploy/released-worker.ts';
 import '../support/quiet-temporal.ts';
 
 const [OURS, OTHER] = ['1.0.0', '1.1.0'] as const;

@@ -1,0 +1,80 @@
+/**
+ * Data URLs (RFC 2397) and base64, read by one function wherever a client puts a file into a request. Strict: what cannot
+ * be read completely is rejected, because a decoder that skips what it does not know delivers a damaged file.
+ */
+
+/** A file inside a URL. */
+export interface DataUrl {
+  /** As the URL claims, lower case, without parameters; `text/plain` if it claims nothing. */
+  readonly mimeType: string;
+  readonly bytes: Buffer;
+}
+
+/** Names that people write for a type that has another one. */
+const ALIASES: Readonly<Record<string, string>> = { 'image/jpg': 'image/jpeg', 'audio/mp3': 'audio/mpeg' };
+/** A media type, or parameters, of this length are none. */
+const MAX_HEADER = 256;
+
+/** As everywhere in URLs, white space before it counts for nothing; within reason, because a text may be long. */
+export function isDataUrl(text: string): boolean {
+  return /^[\t\n\f\r ]*data:/i.test(text.slice(0, MAX_HEADER));
+}
+
+/** Whether a data URL claims to be a photograph of a phone (HEIC, HEIF), which most models do not read. */
+export function isPhonePhotographUrl(text: string): boolean {
+  return /^[\t\n\f\r ]*data:image\/hei[cf]\b/i.test(text.slice(0, MAX_HEADER));
+}
+
+/**
+ * Reads a data URL: white space around it, any spelling of `data:` and `;base64`, any parameters, base64 or
+ * percent-encoded.
+ *
+ * @returns undefined: it is malformed, or its data is no base64 although it says so.
+ */
+export function parseDataUrl(text: string): DataUrl | undefined {
+  const url = text.trim();
+  const comma = url.slice(0, MAX_HEADER).indexOf(',');
+  if (!isDataUrl(url) || comma === -1) return undefined;
+  const [type = '', ...parameters] = url
+    .slice('data:'.length, comma)
+    .split(';')
+    .map((part) => part.trim().toLowerCase());
+  const claimed = type === '' ? 'text/plain' : type;
+  if (!/^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(claimed)) return undefined;
+  const data = unescaped(url.slice(comma + 1));
+  const bytes = data === undefined || parameters.at(-1) !== 'base64' ? toBytes(data) : decodeBase64(data);
+  return bytes === undefined ? undefined : { mimeType: ALIASES[claimed] ?? claimed, bytes };
+}
+
+/** The same file as a URL of one spelling. */
+export function formatDataUrl({ mimeType, bytes }: DataUrl): string {
+  return `data:${mimeType};base64,${bytes.toString('base64')}`;
+}
+
+/** @returns one character for each byte; undefined: an escape sequence is incomplete. */
+function unescaped(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  if (/%(?![0-9a-f]{2})/i.test(text)) return undefined;
+  return text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}
+
+/** @returns undefined: a character has no place in a URL. */
+function toBytes(data: string | undefined): Buffer | undefined {
+  return data === undefined || /[\u0100-\uffff]/.test(data) ? undefined : Buffer.from(data, 'latin1');
+}
+
+/**
+ * Decodes base64 (RFC 4648, §4), with or without its padding. White space, which many encoders put between lines, counts
+ * for nothing.
+ *
+ * @returns undefined: it is not base64.
+ */
+export function decodeBase64(text: string): Buffer | undefined {
+  const dense = /\s/.test(text) ? text.replaceAll(/[\t\n\f\r ]/g, '') : text;
+  const digits = dense.endsWith('==') ? dense.length - 2 : dense.endsWith('=') ? dense.length - 1 : dense.length;
+  if (digits % 4 === 1 || (digits !== dense.length && dense.length % 4 !== 0)) return undefined;
+  // The decoder takes the alphabet of URLs as well, and skips anything else.
+  if (dense.includes('-') || dense.includes('_')) return undefined;
+  const bytes = Buffer.from(dense, 'base64');
+  return bytes.length === Math.floor((digits * 3) / 4) ? bytes : undefined;
+}

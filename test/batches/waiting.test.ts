@@ -1,0 +1,329 @@
+/** What passes is not the outcome of a line: the batch waits, says why, and goes on where it was. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import type { WaitReason } from '@darkroom/api/openai/batches';
+import { rotateKey, revokeKey } from '../../src/accounts/keys.ts';
+import { advanceBatch } from '../../src/batches/advance.ts';
+import type { Batch } from '../../src/batches/batch-record.ts';
+import { GenerationFailure } from '../../src/generation/failure.ts';
+import { presentBatch } from '../../src/presenters/batch.ts';
+import { textDefinition } from '../catalogue/definitions.ts';
+import { lineOf } from '../e2e/batch-client.ts';
+import { BackgroundRoom } from '../http/background-room.ts';
+import type { ServedAccount } from '../http/serve.ts';
+import { PRICE } from '../tasks/task-room.ts';
+import { callIdsOf, closeSettledLab, openBatchLab } from './batch-lab.ts';
+import type { BatchLab } from './batch-lab.ts';
+
+const TASKS = '/v1/tasks';
+const CHAT = '/v1/chat/completions';
+const NEVER = new AbortController().signal;
+const SLOW = textDefinition({
+  name: 'acme/slow',
+  upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
+});
+
+const taskLine = (id: string): string => lineOf(TASKS, id, { model: 'acme/images', input: { prompt: 'a lake' } });
+const chatLine = (id: string, model = 'acme/text'): string =>
+  lineOf(CHAT, id, { model, max_tokens: 40, messages: [{ role: 'user', content: 'Count from 1 to 400, please.' }] });
+
+let lab: BatchLab;
+let room: BackgroundRoom;
+let account: ServedAccount;
+before(async () => {
+  lab = await openBatchLab({ models: [SLOW] });
+  room = new BackgroundRoom(lab.served);
+});
+beforeEach(async () => {
+  account = await lab.served.newAccount({ runningCap: 40 });
+});
+after(() => closeSettledLab(lab));
+
+/** A second key of the account: what is done to it leaves the account's own as it is. */
+async function keyOf(rights: Parameters<ServedAccount['newKey']>[0] = {}) {
+  const key = await account.newKey(rights);
+  return { ...account, keyId: key.id, client: key.client };
+}
+
+async function setStatus(status: 'active' | 'suspended'): Promise<void> {
+  await lab.served.room.rows('UPDATE accounts SET status = $2 WHERE id = $1', account.id, status);
+  await forgetKeys();
+}
+
+/** Those of the account that this process has read. */
+async function forgetKeys(): Promise<void> {
+  const keys = await lab.served.room.rows<{ id: string }>('SELECT id FROM api_keys WHERE account_id = $1', account.id);
+  for (const { id } of keys) lab.served.http.authenticator.forget(id);
+}
+
+/** Works on a batch for as long as there is something to do. */
+const advance = (batch: Batch) => advanceBatch(lab.context, batch.id, NEVER);
+
+async function waitingFor(batch: Batch): Promise<WaitReason | undefined> {
+  return presentBatch(await lab.read(batch)).waiting_for;
+}
+
+/** The keys that have created the tasks of the account. */
+async function creators(): Promise<readonly string[]> {
+  const rows = await lab.served.room.rows<{ keyId: string }>(
+    'SELECT key_id AS "keyId" FROM tasks WHERE account_id = $1 ORDER BY created_at',
+    account.id,
+  );
+  return rows.map(({ keyId }) => keyId);
+}
+
+async function endTasks(): Promise<void> {
+  const rows = await lab.served.room.rows<{ id: string }>(
+    'SELECT id FROM tasks WHERE account_id = $1 AND completed_at IS NULL',
+    account.id,
+  );
+  for (const { id } of rows) await lab.served.succeed(id, Buffer.from(id));
+}
+
+describe('a batch', () => {
+  it('ends the work on a batch that the database has lost', async () => {
+    const id = `batch_${'0'.repeat(26)}`;
+    assert.deepEqual(await advanceBatch(lab.context, id, NEVER), { kind: 'ended' });
+  });
+
+  it('waits for an account that is suspended, and then all of its lines succeed', async () => {
+    const batch = await lab.begin(account, TASKS, ['a', 'b'].map(taskLine));
+    await setStatus('suspended');
+
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'account');
+    assert.equal((await lab.read(batch)).linesFed, 0);
+
+    await setStatus('active');
+    assert.equal((await advance(batch)).kind, 'waits');
+    await endTasks();
+    assert.equal((await advance(batch)).kind, 'ended');
+    const { status, linesCompleted } = await lab.read(batch);
+    assert.deepEqual([status, linesCompleted], ['completed', 2]);
+    assert.equal(await waitingFor(batch), undefined);
+  });
+
+  it('expires while it waits, without an outcome of its lines', async () => {
+    const batch = await lab.begin(account, TASKS, [taskLine('a')]);
+    await setStatus('suspended');
+    assert.equal((await advance(batch)).kind, 'waits');
+    await lab.served.room.rows('UPDATE batches SET expires_at = now() WHERE id = $1', batch.id);
+
+    assert.equal((await advance(batch)).kind, 'ended');
+
+    await setStatus('active');
+    const { status, errorFileId } = await lab.read(batch);
+    assert.equal(status, 'expired');
+    assert.deepEqual(
+      (await lab.results(account, errorFileId)).map(({ error }) => error?.code),
+      ['batch_expired'],
+    );
+  });
+
+  it('is continued by the successor of a key that was rotated without an overlap', async () => {
+    const own = await keyOf();
+    const batch = await lab.begin(own, TASKS, [taskLine('a')]);
+    const { database } = lab.served.room;
+    const rotation = { now: lab.served.http.now(), overlapSeconds: 0 };
+    const successor = await database.transaction((transaction) => rotateKey(transaction, own.keyId, rotation));
+    const last = await database.transaction((transaction) => rotateKey(transaction, successor.id, rotation));
+    await forgetKeys();
+
+    assert.equal((await advance(batch)).kind, 'waits');
+
+    assert.deepEqual(await creators(), [last.id]);
+    await endTasks();
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 1);
+  });
+
+  it('rejects its lines if its key was revoked and has no successor', async () => {
+    const own = await keyOf();
+    const batch = await lab.begin(own, TASKS, [taskLine('a')]);
+    await revokeKey(lab.served.room.database, own.keyId);
+    await forgetKeys();
+
+    assert.equal((await advance(batch)).kind, 'ended');
+
+    const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
+    assert.deepEqual(
+      errors.map(({ response }) => response?.status_code),
+      [401],
+    );
+  });
+
+  it('waits for the end of the day if its key has spent what it may on one', async () => {
+    const own = await keyOf({ spendCaps: { dayMicroUsd: PRICE * 2n } });
+    const batch = await lab.begin(own, TASKS, ['a', 'b', 'c', 'd'].map(taskLine));
+
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.deepEqual([(await lab.read(batch)).linesFed, (await creators()).length], [2, 2]);
+    await endTasks();
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'daily_spend_cap');
+    assert.deepEqual([(await lab.read(batch)).linesFed, (await creators()).length], [2, 2]);
+
+    // The same as the next day, for which the ledger would have to be changed.
+    await lab.served.room.rows('UPDATE spend_caps SET day_micro_usd = 2 * day_micro_usd WHERE id = $1', own.keyId);
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal((await creators()).length, 4);
+    await endTasks();
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 4);
+  });
+
+  it('does not wait for a day on which a line costs more than its key may spend, or for a cap of all time', async () => {
+    for (const spendCaps of [{ dayMicroUsd: 1n }, { totalMicroUsd: 1n }]) {
+      const batch = await lab.begin(await keyOf({ spendCaps }), TASKS, [taskLine('a')]);
+      assert.equal((await advance(batch)).kind, 'ended');
+      const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
+      assert.deepEqual(
+        errors.map(({ response }) => response?.status_code),
+        [402],
+      );
+    }
+  });
+
+  it('leaves half of the slots of a process to the batches of others', async () => {
+    const release: (() => void)[] = [];
+    const busy = Array.from({ length: 5 }, () =>
+      lab.context.slots.run(account.id, 1, () => new Promise<void>((resolve) => void release.push(resolve))),
+    );
+    const mine = await lab.begin(account, TASKS, [taskLine('a')]);
+    await assert.rejects(
+      advance(mine),
+      (error) => error instanceof GenerationFailure && !error.isPermanent && (error.retryAfterMs ?? 0) >= 1_000,
+    );
+    const other = await lab.served.newAccount();
+    const batch = await lab.begin(other, TASKS, ['{']);
+    assert.equal((await advance(batch)).kind, 'ended');
+    for (const end of release) end();
+    await Promise.all(busy);
+  });
+});
+
+describe('a batch for a text model', () => {
+  it('waits with the lines that were fed before its account was suspended', async () => {
+    const batch = await lab.begin(account, CHAT, [chatLine('a')]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    await setStatus('suspended');
+    const [id = ''] = await callIdsOf(lab, batch);
+
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'account');
+
+    await setStatus('active');
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), undefined);
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 1);
+  });
+
+  it('has the answer of a line that ran while its account was suspended, or its key rotated', async () => {
+    const own = await keyOf();
+    const batch = await lab.begin(own, CHAT, [chatLine('a', SLOW.name), chatLine('b', SLOW.name)]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [first = '', second = ''] = await callIdsOf(lab, batch);
+    const { database } = lab.served.room;
+
+    const running = room.attempt(first);
+    await room.waitForHold(first);
+    await setStatus('suspended');
+    await lab.served.http.openResponses.check();
+    await setStatus('active');
+    assert.deepEqual(await running, { kind: 'ended' });
+
+    const runningLast = room.attempt(second);
+    await room.waitForHold(second);
+    const rotation = { now: lab.served.http.now(), overlapSeconds: 0 };
+    await database.transaction((transaction) => rotateKey(transaction, own.keyId, rotation));
+    await forgetKeys();
+    await lab.served.http.openResponses.check();
+    assert.deepEqual(await runningLast, { kind: 'ended' });
+
+    await lab.served.text.ledger.flush();
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 2);
+  });
+
+  it('has the answer of a line that ran when its key was revoked, and charges no other', async () => {
+    const own = await keyOf();
+    const batch = await lab.begin(own, CHAT, [chatLine('a', SLOW.name), chatLine('b', SLOW.name)]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [first = '', second = ''] = await callIdsOf(lab, batch);
+
+    const running = room.attempt(first);
+    await room.waitForHold(first);
+    await revokeKey(lab.served.room.database, own.keyId);
+    await forgetKeys();
+    await lab.served.http.openResponses.check();
+    assert.deepEqual(await room.attempt(second), { kind: 'ended' });
+    assert.deepEqual(await running, { kind: 'ended' });
+
+    const { captured, output } = await room.settled(first);
+    assert.ok(captured !== null && captured > 0n);
+    assert.deepEqual(await room.entries(second), []);
+    assert.equal((await advance(batch)).kind, 'ended');
+    const { linesCompleted, outputTokens, errorFileId } = await lab.read(batch);
+    assert.deepEqual([linesCompleted, outputTokens], [1, output]);
+    const errors = await lab.results(account, errorFileId);
+    assert.deepEqual(
+      errors.map(({ custom_id: id, response }) => [id, response?.status_code]),
+      [['b', 401]],
+    );
+  });
+
+  it('leaves the room that there is to responses in the background, whenever they came', async () => {
+    account = await lab.served.newAccount({ textStreamsCap: 4 });
+    const batch = await lab.begin(
+      account,
+      CHAT,
+      ['a', 'b', 'c'].map((id) => chatLine(id)),
+    );
+    assert.equal((await advance(batch)).kind, 'waits');
+    const lines = await callIdsOf(lab, batch);
+    assert.equal(lines.length, 2);
+    const [line = ''] = lines;
+    const accept = () => room.accept(account, { model: 'acme/text', input: 'What is 17 * 3?' });
+    const [first, second, third] = [await accept(), await accept(), await accept()];
+
+    const requested = async () => (await room.requested(account.id)).filter((id) => !lines.includes(id));
+    assert.deepEqual(await requested(), [first, second]);
+    assert.deepEqual(await room.attempt(line), { kind: 'turn' });
+    assert.deepEqual(await room.attempt(first), { kind: 'ended' });
+    assert.deepEqual(await requested(), [first, second, third]);
+    assert.deepEqual(await room.attempt(line), { kind: 'turn' });
+    for (const id of [second, third, ...lines]) assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [last = ''] = (await callIdsOf(lab, batch)).slice(2);
+    assert.deepEqual(await room.attempt(last), { kind: 'ended' });
+    await lab.served.text.ledger.flush();
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 3);
+  });
+
+  it('waits for the end of the day if its key has spent what it may on one', async () => {
+    const own = await keyOf({ spendCaps: { dayMicroUsd: 1_000_000n } });
+    const batch = await lab.begin(own, CHAT, [chatLine('a')]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [id = ''] = await callIdsOf(lab, batch);
+    const today = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
+    await lab.served.room.rows(
+      `INSERT INTO spend_periods (cap_id, period, spent_micro_usd) VALUES ($1, ${today}, 1000000)`,
+      own.keyId,
+    );
+
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'daily_spend_cap');
+
+    await lab.served.room.rows('DELETE FROM spend_periods WHERE cap_id = $1', own.keyId);
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    await lab.served.text.ledger.flush();
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 1);
+  });
+});

@@ -1,0 +1,212 @@
+/**
+ * Text calls in the background at an upstream, which is paid for what it is sent: a request that was sent is waited for,
+ * whatever ends its attempt, and one that is repeated all the same is recorded as the operator's possible cost.
+ */
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { asyncLocalStorage } from '@temporalio/activity';
+import type { Context } from '@temporalio/activity';
+import { waitFor } from '@darkroom/testing/wait-for';
+import { createBackgroundActivities } from '../../activities/index.ts';
+import { verifyLedger } from '../../src/billing/verify.ts';
+import { WorkerStoppingError } from '../../src/generation/stopped.ts';
+import { cancelCall } from '../../src/text/background/record-outcome.ts';
+import { textDefinition } from '../catalogue/definitions.ts';
+import { startTestUpstream } from '../text/upstream/test-upstream.ts';
+import type { Behaviour, TestUpstream } from '../text/upstream/test-upstream.ts';
+import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
+import { BackgroundRoom } from './background-room.ts';
+import { serveApp } from './serve.ts';
+import type { ServedAccount, ServedApp } from './serve.ts';
+
+const QUESTION = { model: 'acme/chat', input: 'Hello?', stream: true };
+const FALLBACK = { model: 'acme/two', input: 'Hello?' };
+
+let upstream: TestUpstream;
+let second: TestUpstream;
+let served: ServedApp;
+let room: BackgroundRoom;
+let account: ServedAccount;
+before(async () => {
+  [upstream, second] = await Promise.all([startTestUpstream(), startTestUpstream()]);
+  const one = openaiUpstream(upstream.baseUrl, { id: 'one', apis: ['chat.completions'] });
+  const other = openaiUpstream(second.baseUrl, { id: 'other', apis: ['chat.completions'] });
+  served = await serveApp({
+    models: [
+      textDefinition({ name: 'acme/chat', upstreams: [one] }),
+      textDefinition({ name: 'acme/two', upstreams: [one, other] }),
+    ],
+  });
+  room = new BackgroundRoom(served);
+});
+after(async () => {
+  await served.text.ledger.flush();
+  assert.deepEqual(await verifyLedger(served.room.database), []);
+  await served.close();
+  await Promise.all([upstream.close(), second.close()]);
+});
+beforeEach(async () => {
+  account = await served.newAccount();
+});
+
+/** The upstream answers when it is let to. */
+function held(): { readonly behaviour: Behaviour; readonly letGo: () => void } {
+  const gate = new EventEmitter();
+  const isOpen = once(gate, 'open');
+  return { behaviour: { pace: async () => void (await isOpen) }, letGo: () => void gate.emit('open') };
+}
+
+/** Requests that the upstream got from now on. */
+function requestsFromNow(): () => number {
+  const earlier = upstream.requests.length;
+  return () => upstream.requests.length - earlier;
+}
+
+/** A call whose request the upstream has, and does not answer. */
+async function sentCall(stopping?: AbortSignal, ending?: AbortSignal) {
+  const { behaviour, letGo } = held();
+  upstream.script(behaviour);
+  const requests = requestsFromNow();
+  const id = await room.accept(account, QUESTION);
+  const running = room.attempt(id, stopping, ending);
+  // It may be left to another attempt before anybody awaits it.
+  running.catch(() => {});
+  await waitFor('the upstream has the request', () => requests() === 1);
+  return { id, running, letGo, requests };
+}
+
+async function heldFor(id: string): Promise<bigint> {
+  const [row] = await room.held(id);
+  return row?.held ?? assert.fail('nothing is held');
+}
+
+describe('a text call in the background at an upstream', () => {
+  it('is answered by the request that was sent, although its process stops', async () => {
+    const stopping = new AbortController();
+    const { id, running, letGo, requests } = await sentCall(stopping.signal);
+
+    stopping.abort(new WorkerStoppingError());
+    letGo();
+
+    assert.deepEqual(await running, { kind: 'ended' });
+    assert.equal((await room.row(id))?.state, 'answered');
+    assert.equal(requests(), 1);
+    assert.ok(((await room.settled(id)).captured ?? 0n) > 0n);
+    assert.deepEqual(await room.lostCosts(id), []);
+  });
+
+  it('is left to another process if nothing was sent when its own stops', async () => {
+    const requests = requestsFromNow();
+    const id = await room.accept(account, QUESTION);
+    await assert.rejects(room.attempt(id, AbortSignal.abort(new WorkerStoppingError())), WorkerStoppingError);
+    assert.equal(requests(), 0);
+
+    upstream.script({});
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+
+    assert.equal(requests(), 1);
+    assert.equal((await room.row(id))?.lost, 0);
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), []);
+  });
+
+  it('is recorded as a possible cost when it is sent again after the grace time', async () => {
+    const [stopping, ending] = [new AbortController(), new AbortController()];
+    const { id, running, requests } = await sentCall(stopping.signal, ending.signal);
+
+    stopping.abort(new WorkerStoppingError());
+    ending.abort(new WorkerStoppingError());
+    await assert.rejects(running, WorkerStoppingError);
+    upstream.script({});
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+
+    assert.equal(requests(), 2);
+    assert.equal((await room.row(id))?.lost, 1);
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), [await heldFor(id)]);
+    assert.deepEqual(await room.entries(id), ['hold', 'capture', 'release']);
+  });
+
+  it('is waited for by the next attempt while its own is alive', async () => {
+    const { id, running, letGo, requests } = await sentCall();
+
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    letGo();
+
+    assert.deepEqual(await running, { kind: 'ended' });
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.equal(requests(), 1);
+    const row = await room.row(id);
+    assert.deepEqual([row?.state, row?.attempts, row?.lost], ['answered', 1, 0]);
+    await room.settled(id);
+  });
+
+  it('is not cut off when Temporal ends its activity', async () => {
+    const { behaviour, letGo } = held();
+    upstream.script(behaviour);
+    const requests = requestsFromNow();
+    const id = await room.accept(account, QUESTION);
+    const never = new AbortController().signal;
+    const { answerInBackground } = createBackgroundActivities(room.context, { stopping: never, ending: never });
+    const cancellation = new AbortController();
+    const info = { attempt: 1, isLocal: false };
+    const activity = { info, cancellationSignal: cancellation.signal, heartbeat: () => {} } as unknown as Context;
+    const running = asyncLocalStorage.run(activity, () => answerInBackground({ callId: id }));
+    await waitFor('the upstream has the request', () => requests() === 1);
+
+    cancellation.abort(new Error('TIMED_OUT'));
+    letGo();
+
+    await running;
+    assert.equal((await room.row(id))?.state, 'answered');
+    assert.equal(requests(), 1);
+    await room.settled(id);
+  });
+
+  it('is recorded as a possible cost when its process has died, whoever ends the call', async () => {
+    const ending = new AbortController();
+    const { id, running } = await sentCall(undefined, ending.signal);
+    await served.room.rows('UPDATE background_calls SET attempts = attempts + 1 WHERE id = $1', id);
+    await running;
+    await room.lose(id);
+
+    const next = held();
+    upstream.script(next.behaviour);
+    const requests = requestsFromNow();
+    const cancelled = room.attempt(id);
+    await waitFor('the upstream has the request again', () => requests() === 1);
+    assert.equal((await room.row(id))?.lost, 1);
+    await cancelCall(served.room.database, { id, accountId: account.id }, Date.now());
+    await cancelled;
+    next.letGo();
+
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), [await heldFor(id)]);
+  });
+
+  it('records what an upstream may bill that did not answer in time', async () => {
+    upstream.script({ breaksAfter: 'request' });
+    second.script({});
+    const id = await room.accept(account, FALLBACK);
+
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+
+    assert.equal((await room.row(id))?.state, 'answered');
+    await room.settled(id);
+    const [cost] = await room.lostCosts(id);
+    assert.ok(cost !== undefined && cost >= (await heldFor(id)));
+  });
+
+  it('records nothing of a request that an upstream rejected', async () => {
+    upstream.script({ status: 401, body: { error: { message: 'no' } } });
+    second.script({});
+    const id = await room.accept(account, FALLBACK);
+
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+
+    assert.equal((await room.row(id))?.state, 'answered');
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), []);
+  });
+});
