@@ -66,8 +66,9 @@ describe('responses in the background', () => {
     assert.deepEqual(seen.slice(-2), ['in_progress', 'incomplete']);
     await assertSettledOnce(created.id);
 
-    const second = await openai.responses.create(LONG_ANSWER);
-    await client.waitForStatus(second.id, 'in_progress');
+    const second = await openai.responses.create({ ...LONG_ANSWER, max_output_tokens: 1_000 });
+    // An attempt is in progress before its money is held, and one that is cancelled then pays nothing.
+    await waitFor('its money is held', async () => (await entries(account)).has(second.id));
     assert.equal((await openai.responses.cancel(second.id)).status, 'cancelled');
     assert.equal((await openai.responses.cancel(second.id)).status, 'cancelled');
     await assertSettledOnce(second.id);
