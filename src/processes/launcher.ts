@@ -42,8 +42,9 @@ const MAX_AHEAD = 64;
  */
 export const MAX_CALLS = 2;
 /**
- * How many times as long as such a start took its place stays taken, up to a bound in milliseconds: the slower Temporal
- * is, the more of it is left to whatever a client waits for.
+ * After such a start its place stays taken for so many times as long as Temporal took beyond the fastest one, up to a
+ * bound in milliseconds: the busier Temporal is, the more of it is left to whatever a client waits for. That it is only
+ * far away makes every start as slow.
  */
 const CALL_PAUSE = { times: 4, maxMs: 1_000 };
 /**
@@ -118,6 +119,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   let callsUnderWay = 0;
   /** Whether more of those may be due than were claimed. */
   let hasMoreCalls = false;
+  let fastestCallMs = Infinity;
   let isSlow = false;
   /** Not by the wall clock, which may be set back and block it for hours. */
   let pausedUntil = -Infinity;
@@ -257,7 +259,8 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       callsUnderWay -= 1;
       if (hasMoreCalls) wake();
     };
-    setTimeout(end, Math.min(CALL_PAUSE.times * tookMs, CALL_PAUSE.maxMs)).unref();
+    fastestCallMs = Math.min(fastestCallMs, tookMs);
+    setTimeout(end, Math.min(CALL_PAUSE.times * (tookMs - fastestCallMs), CALL_PAUSE.maxMs)).unref();
   };
 
   const deliverOne = async (item: OutboxItem): Promise<void> => {
