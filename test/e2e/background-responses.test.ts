@@ -124,7 +124,7 @@ describe('responses in the background', () => {
         async (_, index) => (await client.create({ ...LONG_ANSWER, metadata: { n: `${index}` } })).id,
       ),
     );
-    for (const id of ids) await client.waitForStatus(id, 'in_progress');
+    for (const id of ids) await client.waitForStatus(id, 'in_progress', 'incomplete');
     const [first] = darkroom.apis;
     assert.equal(await first?.kill('SIGTERM'), 0);
     for (const id of ids) await client.waitForStatus(id, 'incomplete');

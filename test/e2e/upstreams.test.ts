@@ -273,10 +273,8 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
       const task = await start(model, '');
 
       assert.equal((await end(task)).status, 'success');
-      assert.deepEqual(
-        (await linesOf(task, 'file')).map(({ bearer }) => bearer),
-        ['test-key'],
-      );
+      const bearers = (await linesOf(task, 'file')).map(({ bearer }) => bearer);
+      assert.deepEqual(new Set(bearers), new Set(['test-key']));
     }
   });
 

@@ -17,6 +17,8 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { startKillableServices } from './killable-services.ts';
 import type { KillableServices } from './killable-services.ts';
 
+/** Half a minute, so that attempts are in progress when their api is killed. */
+const ANSWER = { ...LONG_ANSWER, max_output_tokens: 180 };
 const PLAIN = 16;
 const MEANWHILE = 8;
 const STREAMED = 4;
@@ -72,12 +74,12 @@ describe('kill -9 while responses are generated in the background', () => {
     const [one, two] = darkroom.apis;
     const { database } = darkroom.testDatabase;
     const createKeyed = async (name: string, count: number): Promise<readonly string[]> => {
-      const creating = Array.from({ length: count }, (_, index) => client.create(LONG_ANSWER, `${name}-${index}`));
+      const creating = Array.from({ length: count }, (_, index) => client.create(ANSWER, `${name}-${index}`));
       return (await Promise.all(creating)).map(({ id }) => id);
     };
     const ids = await createKeyed('before', PLAIN);
     const streaming = Array.from({ length: STREAMED }, async () => {
-      const body = JSON.stringify({ ...LONG_ANSWER, stream: true });
+      const body = JSON.stringify({ ...ANSWER, stream: true });
       const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
       const response = await fetch(`${darkroom.url}/v1/responses`, { method: 'POST', headers, body });
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -87,7 +89,7 @@ describe('kill -9 while responses are generated in the background', () => {
     });
     const streamed = await Promise.all(streaming);
     const followed = streamed.map((id) => client.follow(id));
-    for (const id of [...ids, ...streamed]) await client.waitForStatus(id, 'in_progress');
+    for (const id of [...ids, ...streamed]) await client.waitForStatus(id, 'in_progress', 'incomplete');
 
     // Some of these are accepted by the api that is killed, whose response is lost; the client sends them to the other.
     const creating = createKeyed('meanwhile', MEANWHILE);
