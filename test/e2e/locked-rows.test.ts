@@ -14,7 +14,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
-import type { MaintainResult, MeterResult, ReconcileResult, SweepResult } from '../../workflows/contracts.ts';
+import type { MeterResult, SweepResult } from '../../workflows/contracts.ts';
 import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
@@ -91,15 +91,14 @@ describe('a row that stays locked', () => {
     const [locked = assert.fail('there is no task'), ...others] = await idleTasks(await served.newAccount(), 3);
     const unlock = await lock(t, 'SELECT FROM tasks WHERE id = $1', locked);
 
-    const { repair } = await maintenance.run<MaintainResult>('maintain');
+    await maintenance.run('maintain');
 
-    assert.equal(repair.restarted, 2);
     assert.deepEqual(await waitingForTheirRepair([locked, ...others]), [locked]);
     assert.deepEqual(await failing('task'), [locked]);
 
     await unlock();
     await served.room.rows('UPDATE failing_items SET retry_at = now()');
-    await maintenance.run<MaintainResult>('maintain');
+    await maintenance.run('maintain');
 
     assert.deepEqual(await waitingForTheirRepair([locked]), []);
     assert.deepEqual(await failing('task'), []);
@@ -117,9 +116,8 @@ describe('a row that stays locked', () => {
     }, 10);
     t.after(() => clearInterval(look));
 
-    const { settled } = await maintenance.run<ReconcileResult>('reconcile');
+    await maintenance.run('reconcile');
 
-    assert.equal(settled, 1);
     assert.equal((await readTask(served.room.database, due.at(-1) ?? assert.fail())).errorReason, 'timed_out');
     assert.deepEqual(new Set(await failing('task')), new Set(due.slice(0, -1)));
     assert.ok(busy <= POOL_SIZE / 2 + 1, `${busy} connections were in use`);

@@ -5,9 +5,9 @@
 
 /**
  * Far longer than anything takes on a slow machine that is busy with other programs. Engines have a lower priority
- * than those (nice 10): with four of them running, a video that takes seconds was not finished after two minutes.
+ * than those (nice 10): on a third of two cores, a video that takes seconds was not finished after six minutes.
  */
-export const GIVE_UP_MS = 360_000;
+export const GIVE_UP_MS = 1_200_000;
 const POLL_MS = 50;
 
 /**
