@@ -71,8 +71,9 @@ describe('the threads that read answers', { timeout: 180_000 }, () => {
       const flooding = requestTo(origin, 'flooding', '$match(log, /(a+)+$/) ? state : state');
       const ended: string[] = [];
       const floods = Array.from({ length: 20 }, async () => {
-        await provider.poll(flooding, 'job-1', submitCall()).catch(() => undefined);
-        ended.push('flooding');
+        const answer = await provider.poll(flooding, 'job-1', submitCall()).catch(() => undefined);
+        // One that is given up, on a slow machine, has not been read.
+        if (answer !== undefined) ended.push('flooding');
       });
       await waitFor('the first poll of the flood', () => polls > 0);
 
