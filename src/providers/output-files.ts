@@ -15,9 +15,9 @@ export function filesIn(output: unknown): readonly ProducedFile[] {
   return search(output, 0).slice(0, MAX_FILES);
 }
 
-/** A file from base64 of either alphabet; none if it is not base64 to its end, which would be a damaged file, or empty. */
+/** A file from base64; none if it is not base64 to its end, which would be a damaged file, or empty. */
 export function filesOfBase64(base64: string): readonly ProducedFile[] {
-  return filesOfBytes(decodeBase64(base64.replaceAll('-', '+').replaceAll('_', '/')));
+  return filesOfBytes(decodeBase64(base64));
 }
 
 function filesOfBytes(bytes: Buffer | undefined): readonly ProducedFile[] {

@@ -15,6 +15,8 @@ describe('a data URL', () => {
       ['data:;base64,aGk=', 'text/plain', 'hi'],
       ['data:,h%69', 'text/plain', 'hi'],
       [' \ndata:image/png;base64,aGk= ', 'image/png', 'hi'],
+      ['data:image/png;base64,P3o_Pg', 'image/png', '?z?>'],
+      ['data:,a,b', 'text/plain', 'a,b'],
     ] as const) {
       const file = parseDataUrl(url);
       assert.deepEqual([file?.mimeType, file?.bytes.toString()], [mimeType, text], url);
@@ -28,13 +30,56 @@ describe('a data URL', () => {
       'data:image/png;base64,aGk=aGk=',
       'data:image/png;base64,aGk!',
       'data:image/png;base64,aGkab',
-      'data:image/png;base64,a-k_',
+      'data:image/png;base64,a-k_?',
       'data:image/png;base64,aGk%3',
+      'data:image/png;base64,aGk%3g',
+      'data:image/png;base64,aGk%',
+      'data:image/png;base64,%C5%81aG',
       'data:text/plain,\u7167',
+      'data:text/plain,%41\u7167',
       'https://example.com/data:image/png;base64,aGk=',
     ]) {
       assert.equal(parseDataUrl(url), undefined, url);
     }
+  });
+
+  it('is read without a call for each of its characters', ({ mock }) => {
+    const calls = [
+      mock.method(String, 'fromCharCode'),
+      mock.method(Number, 'parseInt'),
+      mock.method(String.prototype, 'replace'),
+      mock.method(String.prototype, 'replaceAll'),
+    ];
+    const count = 200_000;
+    for (const [data, bytes] of [
+      ['%41'.repeat(4 * count), Buffer.alloc(3 * count)],
+      ['A\n'.repeat(4 * count), Buffer.alloc(3 * count)],
+      ['____'.repeat(count), Buffer.alloc(3 * count, 255)],
+    ] as const) {
+      assert.ok(parseDataUrl(`data:image/png;base64,${data}`)?.bytes.equals(bytes), data.slice(0, 8));
+    }
+    assert.deepEqual(
+      calls.map((each) => each.mock.callCount()),
+      [0, 0, 0, 0],
+    );
+  });
+
+  it('has the same bytes whichever of its characters are escaped', () => {
+    const escaped = (code: number, isUpper: boolean): string => {
+      const hex = code.toString(16).padStart(2, '0');
+      return `%${isUpper ? hex.toUpperCase() : hex}`;
+    };
+    fc.assert(
+      fc.property(fc.uint8Array(), fc.infiniteStream(fc.boolean()), (bytes, choices) => {
+        const choose = (): boolean => choices.next().value === true;
+        const base64 = Array.from(Buffer.from(bytes).toString('base64'), (character) =>
+          choose() ? escaped(character.charCodeAt(0), choose()) : character,
+        ).join('');
+        assert.deepEqual(parseDataUrl(`data:image/png;base64,${base64}`)?.bytes, Buffer.from(bytes));
+        const text = Array.from(bytes, (byte) => escaped(byte, choose())).join('');
+        assert.deepEqual(parseDataUrl(`data:image/png,${text}`)?.bytes, Buffer.from(bytes));
+      }),
+    );
   });
 
   it('has the same bytes after it was written', () => {
