@@ -93,6 +93,8 @@ function toBytes(data: string | undefined): Buffer | undefined {
  * @returns undefined: it is not base64.
  */
 export function decodeBase64(text: string): Buffer | undefined {
+  // The decoder reads the lower half of such a character.
+  if (/[\u0100-\uffff]/.test(text)) return undefined;
   const dense = /[\t\n\f\r ]/.test(text) ? withoutSpace(text) : text;
   const digits = dense.endsWith('==') ? dense.length - 2 : dense.endsWith('=') ? dense.length - 1 : dense.length;
   if (digits % 4 === 1 || (digits !== dense.length && dense.length % 4 !== 0)) return undefined;

@@ -34,6 +34,7 @@ describe('a data URL', () => {
       'data:image/png;base64,aGk%3',
       'data:image/png;base64,aGk%3g',
       'data:image/png;base64,aGk%',
+      'data:image/png;base64,\u0141\u0141\u0141\u0141',
       'data:image/png;base64,%C5%81aG',
       'data:text/plain,\u7167',
       'data:text/plain,%41\u7167',
@@ -90,5 +91,20 @@ describe('a data URL', () => {
         assert.deepEqual(decodeBase64(file.bytes.toString('base64').replaceAll('=', '')), file.bytes);
       }),
     );
+  });
+});
+
+describe('base64', () => {
+  it('has only characters of its alphabets: one is not taken for the lower half of another', () => {
+    for (const text of [
+      '\u0141\u0141\u0141\u0141',
+      'AAA\u0141',
+      'AAAA\u{1f441}AA',
+      '\u00c1AAA',
+      'AA\u2028AA',
+      'AA\0A',
+    ]) {
+      assert.equal(decodeBase64(text), undefined, JSON.stringify(text));
+    }
   });
 });
