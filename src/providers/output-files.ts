@@ -2,7 +2,7 @@
  * The files in an upstream's output, which may be any JSON: every http(s) URL and every base64 data URL, in order of
  * appearance.
  */
-import { decodeBase64, parseDataUrl } from '../domain/data-url.ts';
+import { decodeBase64, isBase64DataUrl, parseDataUrl } from '../domain/data-url.ts';
 import { isWebAddress } from './json-answer.ts';
 import type { ProducedFile } from './provider.ts';
 
@@ -35,5 +35,5 @@ function search(output: unknown, depth: number): readonly ProducedFile[] {
 /** The file that a string is, if it is an http(s) URL or a base64 data URL. */
 export function filesOfText(text: string): readonly ProducedFile[] {
   if (isWebAddress(text)) return [{ from: 'url', url: text }];
-  return /^data:[^,]{0,200};base64,/i.test(text.slice(0, 256)) ? filesOfBytes(parseDataUrl(text)?.bytes) : [];
+  return isBase64DataUrl(text) ? filesOfBytes(parseDataUrl(text)?.bytes) : [];
 }
