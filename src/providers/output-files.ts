@@ -2,7 +2,7 @@
  * The files in an upstream's output, which may be any JSON: every http(s) URL and every base64 data URL, in order of
  * appearance.
  */
-import { decodeBase64, parseDataUrl } from '../domain/data-url.ts';
+import { decodeBase64, isBase64DataUrl, parseDataUrl } from '../domain/data-url.ts';
 import { isWebAddress } from './json-answer.ts';
 import type { ProducedFile } from './provider.ts';
 
@@ -15,9 +15,9 @@ export function filesIn(output: unknown): readonly ProducedFile[] {
   return search(output, 0).slice(0, MAX_FILES);
 }
 
-/** A file from base64 of either alphabet; none if it is not base64 to its end, which would be a damaged file, or empty. */
+/** A file from base64; none if it is not base64 to its end, which would be a damaged file, or empty. */
 export function filesOfBase64(base64: string): readonly ProducedFile[] {
-  return filesOfBytes(decodeBase64(base64.replaceAll('-', '+').replaceAll('_', '/')));
+  return filesOfBytes(decodeBase64(base64));
 }
 
 function filesOfBytes(bytes: Buffer | undefined): readonly ProducedFile[] {
@@ -35,5 +35,5 @@ function search(output: unknown, depth: number): readonly ProducedFile[] {
 /** The file that a string is, if it is an http(s) URL or a base64 data URL. */
 export function filesOfText(text: string): readonly ProducedFile[] {
   if (isWebAddress(text)) return [{ from: 'url', url: text }];
-  return /^data:[^,]{0,200};base64,/i.test(text.slice(0, 256)) ? filesOfBytes(parseDataUrl(text)?.bytes) : [];
+  return isBase64DataUrl(text) ? filesOfBytes(parseDataUrl(text)?.bytes) : [];
 }

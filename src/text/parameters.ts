@@ -1,5 +1,5 @@
 /** Parameters that both endpoints have, in different positions: their valid values, and their meaning. */
-import { formatDataUrl, isDataUrl, isPhonePhotographUrl, parseDataUrl } from '../domain/data-url.ts';
+import { formatDataUrl, isDataUrl, isPhonePhotographUrl, isPlainDataUrl, parseDataUrl } from '../domain/data-url.ts';
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { InvalidTextRequest } from './text-failure.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, ToolChoice } from './request.ts';
@@ -124,13 +124,18 @@ export function isFileReference(id: string): boolean {
  * @returns undefined: it is neither.
  */
 export function readImageUrl(url: string): string | undefined {
-  // Models do not read the photographs of phones; as an upload they become JPEG.
-  if (isPhonePhotographUrl(url)) return undefined;
-  if (/^data:image\/[a-z0-9.+-]+;base64,[A-Za-z0-9+/=_-]+$/.test(url)) return url;
-  if (isDataUrl(url)) {
-    const image = parseDataUrl(url);
-    return image?.mimeType.startsWith('image/') && image.bytes.length > 0 ? formatDataUrl(image) : undefined;
-  }
+  if (isDataUrl(url)) return plainImageUrl(url);
   // Whether plain HTTP may be used is decided by the egress policy.
   return /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
+}
+
+function plainImageUrl(url: string): string | undefined {
+  let plain = url;
+  if (!isPlainDataUrl(url)) {
+    const file = parseDataUrl(url);
+    if (file === undefined || file.bytes.length === 0) return undefined;
+    plain = formatDataUrl(file);
+  }
+  // Models do not read the photographs of phones; as an upload they become JPEG.
+  return plain.startsWith('data:image/') && !isPhonePhotographUrl(plain) ? plain : undefined;
 }

@@ -3,6 +3,7 @@
  * it in JSON of their own; this is the form that all of them are read into.
  */
 import { isRecord } from '../domain/json-members.ts';
+import { MAX_TRANSCRIPT_BYTES } from './transcript-file.ts';
 
 /** A part of a transcript. Times are in seconds from the beginning. */
 export interface TranscriptSegment {
@@ -32,11 +33,12 @@ const MAX_NAME_LENGTH = 200;
  * Reads a transcript from an answer: `text`, and where they are known `language`, `duration` and `segments` with
  * `start`, `end`, `text` and `speaker`. These are the names of OpenAI; other members are ignored.
  *
- * @returns undefined if there is no text. A segment that cannot be read is left out; without any other, or with none
- *   for a text, there are no times.
+ * @returns undefined if there is no text, or more than a file of a transcript may have. A segment that cannot be read is
+ *   left out; without any other, or with none for a text, there are no times.
  */
 export function transcriptOf(answer: unknown): Transcript | undefined {
   if (!isRecord(answer) || typeof answer['text'] !== 'string') return undefined;
+  if (lengthOf(answer) > MAX_TRANSCRIPT_BYTES) return undefined;
   const language = nameOf(answer['language']);
   const durationSeconds = secondsOf(answer['duration']);
   const text = textOf(answer['text']);
@@ -47,6 +49,13 @@ export function transcriptOf(answer: unknown): Transcript | undefined {
     ...(durationSeconds === undefined ? {} : { durationSeconds }),
     ...(segments === undefined ? {} : { segments }),
   };
+}
+
+/** In characters. */
+function lengthOf({ text, segments }: Readonly<Record<string, unknown>>): number {
+  const list: readonly unknown[] = Array.isArray(segments) && segments.length <= MAX_SEGMENTS ? segments : [];
+  const texts = [text, ...list.map((each) => (isRecord(each) ? each['text'] : undefined))];
+  return texts.reduce<number>((sum, each) => sum + (typeof each === 'string' ? each.length : 0), 0);
 }
 
 function segmentsOf(list: unknown, text: string): readonly TranscriptSegment[] | undefined {

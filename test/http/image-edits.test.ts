@@ -589,6 +589,8 @@ describe('edits of images in a form', () => {
       `data:image/png;base64,${base64.replaceAll(/.{76}/g, '$&\r\n')}`,
       `data:;base64,${base64.replaceAll('=', '')}`,
       ` data:image/png;base64,${base64}\n`,
+      `data:image/png;base64,${photo.toString('base64url')}`,
+      `data:application/octet-stream;name="a,b.png";base64,${base64}`,
     ]) {
       const account = await served.newAccount();
       const created = await editJson(account, { images: [{ image_url: url }] }, ASYNC);
@@ -601,8 +603,13 @@ describe('edits of images in a form', () => {
   it('are rejected with a data URL that is cut or is no base64', async () => {
     const account = await served.newAccount();
     const base64 = photo.toString('base64');
-    for (const data of [base64.slice(0, 41), `${base64.slice(0, 40)}!${base64.slice(40)}`, `${base64}%`]) {
-      const answer = await editJson(account, { images: [{ image_url: `data:image/png;base64,${data}` }] }, ASYNC);
+    for (const data of [
+      `base64,${base64.slice(0, 41)}`,
+      `base64,${base64.slice(0, 40)}!${base64.slice(40)}`,
+      `base64,${base64}%`,
+      `name=a,b.png;base64,${base64}`,
+    ]) {
+      const answer = await editJson(account, { images: [{ image_url: `data:image/png;${data}` }] }, ASYNC);
       await assertRejected(account, answer, [400, 'images.0.image_url', 'invalid_value']);
     }
   });

@@ -156,35 +156,63 @@ describe('an upstream that is nearly compatible', () => {
   const base64 = IMAGE.toString('base64');
   const taken = [{ from: 'bytes', bytes: IMAGE }];
   const url = 'https://files.example/a.png';
-  const answers: readonly (readonly [what: string, data: unknown, files: readonly unknown[]])[] = [
-    ['one image instead of a list', { b64_json: base64 }, taken],
-    ['one URL instead of a list', { url }, [{ from: 'url', url }]],
-    ['a data URL as base64', [{ b64_json: `data:image/png;base64,${base64}` }], taken],
-    ['a data URL as URL', [{ url: `data:image/png;base64,${base64}` }], taken],
-    ['an empty text for what it does not have', [{ b64_json: '', url }], [{ from: 'url', url }]],
-    ['null for what it does not have', [{ b64_json: null, url }], [{ from: 'url', url }]],
-    ['an address with white space', [{ url: ` ${url}\n` }], [{ from: 'url', url }]],
+  const png = Buffer.from('\x89PNG\r\n\x1a\nÿþ', 'latin1');
+  const takenPng = [{ from: 'bytes', bytes: png }];
+  const data = (images: unknown): unknown => ({ created: 1, data: images });
+  const answers: readonly (readonly [what: string, json: unknown, files: readonly unknown[]])[] = [
+    ['one image instead of a list', data({ b64_json: base64 }), taken],
+    ['one URL instead of a list', data({ url }), [{ from: 'url', url }]],
+    ['a data URL as base64', data([{ b64_json: `data:image/png;base64,${base64}` }]), taken],
+    ['a data URL as URL', data([{ url: `data:image/png;base64,${base64}` }]), taken],
+    ['an empty text for what it does not have', data([{ b64_json: '', url }]), [{ from: 'url', url }]],
+    ['null for what it does not have', data([{ b64_json: null, url }]), [{ from: 'url', url }]],
+    ['an address with white space', data([{ url: ` ${url}\n` }]), [{ from: 'url', url }]],
+    [
+      'a data URL in the alphabet of URLs',
+      data([{ b64_json: `data:image/png;base64,${png.toString('base64url')}` }]),
+      takenPng,
+    ],
+    ['a URL as base64', data([{ b64_json: url }]), [{ from: 'url', url }]],
+    ['base64 as URL', data([{ url: png.toString('base64') }]), takenPng],
+    ['a list of texts', data([png.toString('base64'), url]), [...takenPng, { from: 'url', url }]],
+    ['one text', data(png.toString('base64url')), takenPng],
+    ['another name for the list', { images: [{ url }] }, [{ from: 'url', url }]],
+    ['nothing but the list', [{ b64_json: base64 }], taken],
   ];
-  for (const [what, data, files] of answers) {
+  const submit = (json: unknown) => {
+    const provider = createOpenAiProvider({
+      secrets: createSecretSource({}),
+      logger: silentLogger(),
+      workbench: {
+        calls: () => Promise.resolve({ status: 200, retryAfterMs: undefined, json, byteLength: 0 }),
+        tokens: () => assert.fail(),
+        onExpression: () => undefined,
+      },
+    });
+    const upstream = { protocol: 'openai', model: 'any', baseUrl: 'http://127.0.0.1:1/v1', api: 'images' } as const;
+    const request = { taskId: 'tk-svc-00000000000000000000000001', upstream, input: { prompt: 'a fox' } } as const;
+    return provider.submit(request, call);
+  };
+  for (const [what, json, files] of answers) {
     it(`delivers its image although it has ${what}`, async () => {
-      const provider = createOpenAiProvider({
-        secrets: createSecretSource({}),
-        logger: silentLogger(),
-        workbench: {
-          calls: () =>
-            Promise.resolve({ status: 200, retryAfterMs: undefined, json: { created: 1, data }, byteLength: 0 }),
-          tokens: () => assert.fail(),
-          onExpression: () => undefined,
-        },
-      });
-      const upstream = { protocol: 'openai', model: 'any', baseUrl: 'http://127.0.0.1:1/v1', api: 'images' } as const;
-      const request = { taskId: 'tk-svc-00000000000000000000000001', upstream, input: { prompt: 'a fox' } } as const;
-      const submission = await provider.submit(request, call);
+      const submission = await submit(json);
 
       assert.ok(submission.kind === 'done');
       assert.deepEqual(submission.files, files);
     });
   }
+
+  it('delivers nothing where it has a word, or base64 that is damaged', async () => {
+    for (const json of [
+      data(['pending1']),
+      data('done'),
+      data([{ url: 'none' }]),
+      data([{ b64_json: `${base64.slice(0, 4)}ŁŁŁŁ${base64.slice(4)}` }]),
+      { created: 1, url },
+    ]) {
+      await assert.rejects(submit(json), (error) => error instanceof ProviderFailure && error.reason === 'no_output');
+    }
+  });
 });
 
 describe('raw samples', () => {

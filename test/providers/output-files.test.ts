@@ -22,8 +22,14 @@ describe('the files in an output', () => {
     for (const base64 of ['+/+/AA==', '+/+/AA', '-_-_AA==', '+/+/\nAA==\n']) {
       assert.deepEqual(filesOfBase64(base64), [{ from: 'bytes', bytes }], base64);
     }
-    assert.deepEqual(filesIn('data:image/png;charset=utf-8;BASE64,%2B/%2B/AA=='), [{ from: 'bytes', bytes }]);
-    for (const damaged of ['+/+/A', 'AA==AAAA', 'AA*A', 'AAAA…', '<html>no image</html>']) {
+    for (const url of [
+      'data:image/png;charset=utf-8;BASE64,%2B/%2B/AA==',
+      ' data:image/png;base64,-_-_AA\n',
+      'data:;name="a,b";base64,+/+/AA==',
+    ]) {
+      assert.deepEqual(filesIn(url), [{ from: 'bytes', bytes }], url);
+    }
+    for (const damaged of ['+/+/A', 'AA==AAAA', 'AA*A', 'AAAA…', 'AAAAŁŁŁŁAAAA', '<html>no image</html>']) {
       assert.deepEqual(filesOfBase64(damaged), [], damaged);
       assert.deepEqual(filesIn(`data:image/png;base64,${damaged}`), [], damaged);
     }

@@ -80,10 +80,14 @@ describe('the media of an input', () => {
       ['data:image/png;charset=utf-8;base64,AAEC', 'data:image/png;base64,AAEC'],
       ['DATA:IMAGE/PNG;Base64,AAEC', 'data:image/png;base64,AAEC'],
       ['data:image/jpg;base64,AAE=', 'data:image/jpeg;base64,AAE='],
-      ['data:image/png;base64,AAE%3D', 'data:image/png;base64,AAE%3D'],
+      ['data:image/png;base64,AAE%3D', 'data:image/png;base64,AAE='],
+      ['data:image/png;base64,-_8', 'data:image/png;base64,+/8='],
+      ['data:application/octet-stream;base64,iVBORw0KGgo=', 'data:image/png;base64,iVBORw0KGgo='],
+      ['data:;base64,iVBORw0KGgo=', 'data:image/png;base64,iVBORw0KGgo='],
       ['data:image/png,%00%01%02', 'data:image/png;base64,AAEC'],
       ['https://example.com/a.png', 'https://example.com/a.png'],
       ['data:image/png;charset=utf-8;base64,A', 'data:image/png;charset=utf-8;base64,A'],
+      ['data:image/png;name=a,b.png;base64,AAEC', 'data:image/png;name=a,b.png;base64,AAEC'],
     ] as const) {
       assert.deepEqual(plain(sent), { image: stored, text: 'DATA:,' }, sent);
     }

@@ -1,6 +1,7 @@
 /** What counts as a transcript in the answer of a provider. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { MAX_TRANSCRIPT_BYTES } from '../../src/transcripts/transcript-file.ts';
 import { transcriptOf } from '../../src/transcripts/transcript.ts';
 
 describe('a transcript in an answer', () => {
@@ -22,6 +23,14 @@ describe('a transcript in an answer', () => {
     for (const answer of [undefined, null, 'text', [], {}, { text: 1 }, { segments: [] }]) {
       assert.equal(transcriptOf(answer), undefined);
     }
+  });
+
+  it('is none with more text than its file may have', () => {
+    const half = 'a'.repeat(MAX_TRANSCRIPT_BYTES / 2);
+    const said = (text: string) => ({ text: half, segments: [{ start: 0, end: 1, text }] });
+
+    assert.equal(transcriptOf(said(half))?.segments?.length, 1);
+    assert.equal(transcriptOf(said(`${half}a`)), undefined);
   });
 
   it('leaves out segments that cannot be read, and orders the others', () => {

@@ -58,11 +58,13 @@ const READERS: Readonly<Record<string, ReadSize>> = {
 
 /** Whether bytes are a photograph that only libheif decodes. */
 export function isHeic(bytes: Buffer): boolean {
-  const type = imageTypeOf(bytes.subarray(0, BEGINNING_BYTES));
+  const type = imageTypeOf(bytes);
   return type === 'image/heic' || type === 'image/heif';
 }
 
-function imageTypeOf(beginning: Buffer): string | undefined {
+/** The type of an image, from its first bytes alone. @returns undefined: it is no image that is known. */
+export function imageTypeOf(bytes: Uint8Array): string | undefined {
+  const beginning = Buffer.from(bytes.subarray(0, BEGINNING_BYTES));
   const text = beginning.toString('latin1');
   if (text.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
   if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg';

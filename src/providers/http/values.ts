@@ -5,7 +5,7 @@
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { isWebAddress, jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { transcriptOf } from '../../transcripts/transcript.ts';
-import { filesIn, filesOfBase64 } from '../output-files.ts';
+import { filesOfBase64, filesOfText } from '../output-files.ts';
 import type { CancelOutcome, GenerationRequest, ProducedFile } from '../provider.ts';
 import { filesOfTranscript } from '../transcript-files.ts';
 import { urlOf } from '../upstream-target.ts';
@@ -93,7 +93,7 @@ export function filesOf(value: unknown, scope: HostScope, input: GenerationReque
     const path = pathOf(item);
     const url = path === undefined ? undefined : urlOf(scope, path);
     if (url !== undefined) return [{ from: 'url', url: url.href }];
-    return typeof item === 'string' && (isWebAddress(item) || item.startsWith('data:')) ? filesIn(item) : [];
+    return typeof item === 'string' ? filesOfText(item) : [];
   });
 }
 

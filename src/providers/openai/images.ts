@@ -5,6 +5,7 @@
  * The input's fields are the provider's own (`prompt`, `n`, `size`, `quality`, `output_format` …); the model's schema
  * defines which.
  */
+import { imageTypeOf } from '@darkroom/media/image-header';
 import { extensionFor } from '@darkroom/media/media-types';
 import type { Consumption } from '../../domain/provider-usage.ts';
 import { consumptionOf } from '../consumption.ts';
@@ -30,7 +31,7 @@ export function createImages(calls: UpstreamCalls, { alwaysEdits }: { readonly a
       const isEdit = alwaysEdits || (request.media?.size ?? 0) > 0;
       const exchange = isEdit ? await editOf(request) : generationOf(request);
       const json = await calls.submit(request, call, { ...exchange, isSynchronous: true, rejectionReason });
-      const files = [valueAt(json, 'data')].flat().flatMap(filesOf);
+      const files = filesIn(json);
       if (files.length === 0) throw new ProviderFailure('no_output');
       return { kind: 'done', files, ...tokensOf(json) };
     },
@@ -75,11 +76,34 @@ function fieldOf(fieldPath: string): string {
 }
 
 /**
- * "b64_json" or "url". Servers that are nearly compatible leave the other one empty, and have a data URL in either, or
- * one image where the document has a list.
+ * "data", a list. Servers that are nearly compatible call it `images`, have one image where the document has a list, or
+ * answer with the list alone.
+ */
+function filesIn(json: unknown): readonly ProducedFile[] {
+  const places = [valueAt(json, 'data'), valueAt(json, 'images'), Array.isArray(json) ? json : []];
+  return firstFiles(places.map((place) => () => [place].flat().flatMap(filesOf)));
+}
+
+/**
+ * "b64_json" or "url". Servers that are nearly compatible leave the other one empty, have a URL, a data URL or base64 in
+ * either, or that text in place of the image.
  */
 function filesOf(image: unknown): readonly ProducedFile[] {
-  const base64 = textAt(image, 'b64_json') ?? '';
-  const files = /^\s*data:/i.test(base64) ? filesOfText(base64.trim()) : filesOfBase64(base64);
-  return files.length > 0 ? files : filesOfText(textAt(image, 'url')?.trim() ?? '');
+  const base64 = textAt(image, 'b64_json')?.trim() ?? '';
+  const text = (typeof image === 'string' ? image : textAt(image, 'url'))?.trim() ?? '';
+  return firstFiles([
+    () => filesOfText(base64),
+    () => filesOfBase64(base64),
+    () => filesOfText(text),
+    // A word may look like base64.
+    () => filesOfBase64(text).filter((file) => file.from === 'bytes' && imageTypeOf(file.bytes) !== undefined),
+  ]);
+}
+
+function firstFiles(readers: readonly (() => readonly ProducedFile[])[]): readonly ProducedFile[] {
+  for (const read of readers) {
+    const files = read();
+    if (files.length > 0) return files;
+  }
+  return [];
 }

@@ -4,7 +4,7 @@
  * a reference to its object, which does not expire; any other URL is checked as far as that is possible without
  * connecting.
  */
-import { formatDataUrl, isDataUrl, parseDataUrl } from '../../domain/data-url.ts';
+import { formatDataUrl, isDataUrl, isPlainDataUrl, parseDataUrl } from '../../domain/data-url.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import type { Queryable } from '../../database/database.ts';
 import { checkUrl } from '../../egress/policy.ts';
@@ -29,10 +29,6 @@ export interface MediaField {
   /** Whether the schema has a pattern, which the value matches: only such a field can take a data URL. */
   readonly hasPattern: boolean;
 }
-
-/** The spelling that models' schemas know. `image/jpg` is another name of a type. */
-const PLAIN_DATA_URL = /^data:(?!image\/jpg;|audio\/mp3;)[a-z0-9.+-]+\/[a-z0-9.+-]+;base64,/;
-const MAX_PLAIN_HEADER = 256;
 
 /** Spec §2.5: a field that takes them is rare. */
 const NO_DATA_URLS = 'data URLs are not taken here; upload the file (POST /v1/files) and send its URL';
@@ -96,7 +92,7 @@ function definitionOf(schema: Input, ref: string): unknown {
 export function withPlainDataUrls(schema: Input, input: Input): Input {
   const texts = new Map<readonly string[], string>();
   for (const { path, value } of mediaOf(schema, input)) {
-    if (!isDataUrl(value) || PLAIN_DATA_URL.test(value.slice(0, MAX_PLAIN_HEADER))) continue;
+    if (!isDataUrl(value) || isPlainDataUrl(value)) continue;
     const file = parseDataUrl(value);
     if (file !== undefined) texts.set(path, formatDataUrl(file));
   }
@@ -202,7 +198,8 @@ function classifyAddress(
 ): MediaAddress {
   if (isDataUrl(value)) {
     if (!hasPattern) return { kind: 'bad', problem: NO_DATA_URLS };
-    return parseDataUrl(value) === undefined ? { kind: 'bad', problem: 'not a data URL in base64' } : { kind: 'good' };
+    const isReadable = isPlainDataUrl(value) || parseDataUrl(value) !== undefined;
+    return isReadable ? { kind: 'good' } : { kind: 'bad', problem: 'not a data URL in base64' };
   }
   try {
     const id = ownObjectId(value, urlSigner);

@@ -2,6 +2,7 @@
  * `POST /responses/compact` (contract §9.6): a conversation summarised by its model, as an item that stands for it in
  * later requests. Its content hides nothing: clients treat it as opaque.
  */
+import { decodeBase64 } from '../../domain/data-url.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import type { ResponsesBody } from './decode-request.ts';
@@ -53,10 +54,10 @@ function textsIn(output: unknown): readonly string[] {
 /** A compaction in the input of a request. @throws {InvalidTextRequest} it is not from here. */
 export function summaryMessage(sealed: string, where: string): InputMessageItem {
   const field = `${where}.encrypted_content`;
-  if (!sealed.startsWith(SEALED)) {
+  const summary = sealed.startsWith(SEALED) ? decodeBase64(sealed.slice(SEALED.length))?.toString() : undefined;
+  if (summary === undefined) {
     throw new InvalidTextRequest(field, `${field}: it is not from POST /v1/responses/compact of this service`);
   }
-  const summary = Buffer.from(sealed.slice(SEALED.length), 'base64url').toString();
   const text = `Summary of the conversation so far:\n${summary}`;
   return { type: 'message', role: 'developer', status: 'completed', content: [{ type: 'input_text', text }] };
 }

@@ -97,13 +97,14 @@ function dataUrlOf(result: string): string {
 export function decodeImageCall(item: WireObject, where: string): ImageCallItem {
   const { result, revised_prompt: prompt } = item;
   const isFailed = item['status'] === 'failed';
-  if (typeof result === 'string' && readImageUrl(dataUrlOf(result)) === undefined) {
+  const url = typeof result === 'string' ? readImageUrl(dataUrlOf(result)) : undefined;
+  if (typeof result === 'string' && url === undefined) {
     throw new InvalidTextRequest(`${where}.result`, `${where}.result: want an image in base64, or null`);
   }
   return {
     type: 'image_generation_call',
     status: isFailed ? 'failed' : 'completed',
-    result: typeof result === 'string' ? result : null,
+    result: url === undefined ? null : url.slice(url.indexOf(',') + 1),
     ...(typeof prompt === 'string' ? { revised_prompt: prompt } : {}),
   };
 }

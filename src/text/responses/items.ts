@@ -3,6 +3,7 @@
  * complete, and the parts of an answer. They are stored unchanged, and an answer's items may be the next input's.
  * Their forms are OpenAI's, with the fields that Open Responses requires (contract §9).
  */
+import { decodeBase64 } from '../../domain/data-url.ts';
 import type { TokenLogprob } from '../events.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -164,7 +165,7 @@ export function isSealedHere({ encrypted_content: sealed }: ReasoningItem): bool
 export function reasoningText(item: ReasoningItem): string | undefined {
   const { content = [], summary, encrypted_content: sealed = '' } = item;
   if (content.length > 0) return joined(content);
-  if (isSealedHere(item)) return Buffer.from(sealed.slice(SEALED.length), 'base64url').toString();
+  if (isSealedHere(item)) return decodeBase64(sealed.slice(SEALED.length))?.toString();
   return summary.length > 0 ? joined(summary) : undefined;
 }
 

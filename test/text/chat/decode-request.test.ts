@@ -298,3 +298,37 @@ describe('a chat request', () => {
     ]);
   });
 });
+
+describe('an image in a chat request', () => {
+  const imageOf = (url: string) =>
+    decode({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] });
+
+  // Whichever endpoint takes an image, the same texts are images (test/http/image-edits.test.ts).
+  it('is a data URL in one spelling, whichever a client chose', () => {
+    for (const url of [
+      'DATA:IMAGE/PNG;Base64,iVBORw0KGgo',
+      'data:;base64,iVBORw0KGgo=',
+      'data:application/octet-stream;name="a,b.png";base64,iVBORw0KGgo%3D',
+    ]) {
+      assert.deepEqual(imageOf(url).messages[0]?.content, [{ type: 'image', url: PNG }], url);
+    }
+    const [image] = imageOf('data:image/png;base64,-_-_').messages[0]?.content ?? [];
+    assert.ok(image?.type === 'image');
+    assert.equal(image.url, 'data:image/png;base64,+/+/');
+  });
+
+  it('is rejected where it is none, is cut, or is the photograph of a phone', () => {
+    const heic = Buffer.from('\0\0\0\x18ftypheic\0\0\0\0', 'latin1').toString('base64');
+    for (const url of [
+      'data:image/png;base64,',
+      'data:image/png;base64,iVBORw0KG',
+      'data:image/png;base64,ŁŁŁŁ',
+      'data:application/octet-stream;base64,AAEC',
+      'data:image/png;name=a,b.png;base64,iVBORw0KGgo=',
+      'data:image/heic;base64,AAEC',
+      `data:;base64,${heic}`,
+    ]) {
+      assert.throws(() => imageOf(url), InvalidTextRequest, url);
+    }
+  });
+});

@@ -203,6 +203,8 @@ describe('the conversation of a request', () => {
     const messages = messagesOf([{ ...thought, summary: [] }, ...rest]);
 
     assert.deepEqual(messages, [ANSWERED('Yes', { reasoning: 'It rhymes.' })]);
+    const damaged = { ...thought, summary: [], encrypted_content: 'dkr1.AAAAŁŁŁŁ' };
+    assert.deepEqual(messagesOf([damaged, ...rest]), [ANSWERED('Yes')]);
   });
 
   it('preserves reasoning that another provider encrypted, with the items beside it', () => {
@@ -354,6 +356,12 @@ describe('an invalid input', () => {
       [{ role: 'user', content: [{ type: 'input_image', image_url: 'ftp://a.b/c' }] }],
       'input.0.content.0.image_url',
       'invalid_image_url',
+    ],
+    [
+      'a compaction that is damaged',
+      [{ type: 'compaction', encrypted_content: 'dkc1.AAAAŁŁŁŁ' }],
+      'input.0.encrypted_content',
+      'invalid_value',
     ],
     [
       'an image of a phone',

@@ -4,7 +4,12 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ImageStep, TextEvent } from '../../../src/text/events.ts';
 import { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
-import { LONGEST_OUTPUT, imageOutputText, withoutImageCalls } from '../../../src/text/responses/image-calls.ts';
+import {
+  LONGEST_OUTPUT,
+  decodeImageCall,
+  imageOutputText,
+  withoutImageCalls,
+} from '../../../src/text/responses/image-calls.ts';
 import type { ImageCallItem, ModelItem, UnnamedInputItem } from '../../../src/text/responses/items.ts';
 import { cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import { PROBLEM, answerOf, finish, reasoning, text, typesOf } from './answers.ts';
@@ -147,6 +152,16 @@ describe('what a model is given of an image', () => {
     ] as const) {
       const items = withoutImageCalls([{ ...DONE, result }], form);
       assert.match(JSON.stringify(items), new RegExp(`data:image/${type};base64,`));
+    }
+  });
+
+  it('has its image in one spelling when a client sends it back', () => {
+    for (const result of ['iVBORw0KGgo=', 'iVBORw0KGgo', 'iVBORw0K\nGgo%3D']) {
+      assert.equal(decodeImageCall({ result }, 'input.0').result, 'iVBORw0KGgo=', result);
+    }
+    assert.equal(decodeImageCall({ result: 'iVBORw0KGgo-_w' }, 'input.0').result, 'iVBORw0KGgo+/w==');
+    for (const result of ['', 'iVBORw0KGgo!', 'iVBORw0KŁŁŁŁ']) {
+      assert.throws(() => decodeImageCall({ result }, 'input.0'), /input\.0\.result: want an image in base64/, result);
     }
   });
 
