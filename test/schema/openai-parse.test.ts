@@ -23,9 +23,8 @@ function parserOf(schema: TSchema): ReturnType<typeof compileOpenAiParse> {
 }
 
 function parsed(schema: TSchema, body: Json): unknown {
-  const { value, violation } = parserOf(schema)(body);
-  assert.equal(violation, undefined, violation?.message);
-  return value;
+  const result = parserOf(schema)(body);
+  return result.violation === undefined ? result.value : assert.fail(result.violation.message);
 }
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } };
