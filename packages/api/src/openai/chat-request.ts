@@ -16,7 +16,10 @@ import {
 } from './optional-parts.ts';
 import { OUTPUT_FORMATS } from '../facts/text-options.ts';
 
-const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
+const FunctionName = Type.String({
+  pattern: '^[A-Za-z0-9_.-]{1,64}$',
+  description: 'Letters, digits, `_`, `.` and `-`, 64 at most.',
+});
 
 /** Its content apart from its type is validated where the type is known. */
 const FormatSchema = Type.Unsafe<Readonly<Record<string, unknown>> & { readonly type: string }>({
