@@ -36,7 +36,7 @@ const Content = (description: string) =>
     description,
   });
 
-/** OpenAI's own client sends back its parsed form of an answer. */
+/** OpenAI's own client sends back its parsed form of an answer, and those of OpenRouter the details of its reasoning. */
 const PARSED = { description: 'A field that clients add. It is ignored.' };
 
 const ToolCallSchema = Type.Object(
@@ -79,6 +79,7 @@ const MessageSchema = Type.Object(
       'The reasoning of the assistant, as returned earlier. `reasoning_content` is also accepted.',
     ),
     reasoning_content: string(10_000_000, 'The same as `reasoning`, under the name that many servers use.'),
+    reasoning_details: Type.Optional(Type.Unknown(PARSED)),
     parsed: Type.Optional(Type.Unknown(PARSED)),
     annotations: Type.Optional(Type.Unsafe<unknown>({ type: ['array', 'null'] })),
     audio: Type.Optional(Type.Unsafe<null>({ type: 'null' })),
