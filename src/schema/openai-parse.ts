@@ -1,9 +1,11 @@
 /**
- * Bodies in OpenAI's form (contract §9): an empty string counts as not given wherever a member may be left out, because
- * form libraries and settings pages send every field they have. Our own requests (`/v1/tasks`) are taken as they are.
+ * Bodies in OpenAI's form (contract §9). Null counts as not given wherever a member may be left out, unless its schema
+ * has a null. So does an empty string where emptiness cannot be meant: of every parameter of the request itself, because
+ * form libraries and settings pages send all fields that they have, and further inside where the schema forbids it. What
+ * was said, such as the content of a message, is taken as it is. So are our own requests (`/v1/tasks`).
  */
 import type { Static, TSchema } from 'typebox';
-import { isRecord, memberOf } from '../domain/json-members.ts';
+import { hasMember, isRecord, memberOf } from '../domain/json-members.ts';
 import { compileParse } from './schema-validation.ts';
 import type { Parse } from './schema-validation.ts';
 
@@ -14,12 +16,15 @@ import type { Parse } from './schema-validation.ts';
  */
 export function compileOpenAiParse<Schema extends TSchema>(schema: Schema): Parse<Static<Schema>> {
   const parse = compileParse(schema, 'invalid request');
-  return (value) => parse(withoutEmpty(schema, value));
+  return (value) => parse(givenOf(schema, value, (property) => !isContent(property)));
 }
 
-/** @returns the value without its optional members that are empty strings; the value itself if it has none. */
-function withoutEmpty(schema: unknown, value: unknown): unknown {
-  if (Array.isArray(value)) return eachWithoutEmpty(memberOf(schema, 'items'), value);
+/** Whether an empty string counts as not given although the schema of the member takes it. */
+type IsLeftOut = (property: unknown) => boolean;
+
+/** @returns the value without its optional members that count as not given; the value itself if it has none. */
+function givenOf(schema: unknown, value: unknown, isLeftOut: IsLeftOut): unknown {
+  if (Array.isArray(value)) return eachGivenOf(memberOf(schema, 'items'), value);
   const properties = memberOf(schema, 'properties');
   if (!isRecord(value) || !isRecord(properties)) return value;
   const required = memberOf(schema, 'required');
@@ -27,24 +32,47 @@ function withoutEmpty(schema: unknown, value: unknown): unknown {
   for (const [name, property] of Object.entries(properties)) {
     if (!Object.hasOwn(value, name)) continue;
     const member = value[name];
-    if (member === '' && !(Array.isArray(required) && required.includes(name))) {
+    if (!(Array.isArray(required) && required.includes(name)) && isNotGiven(property, member, isLeftOut)) {
       copy ??= { ...value };
       delete copy[name];
       continue;
     }
-    const given = withoutEmpty(property, member);
+    const given = givenOf(property, member, () => false);
     if (given !== member) (copy ??= { ...value })[name] = given;
   }
   return copy ?? value;
 }
 
-function eachWithoutEmpty(schema: unknown, values: readonly unknown[]): readonly unknown[] {
+function eachGivenOf(schema: unknown, values: readonly unknown[]): readonly unknown[] {
   if (memberOf(schema, 'properties') === undefined) return values;
   let isChanged = false;
   const given = values.map((value) => {
-    const each = withoutEmpty(schema, value);
+    const each = givenOf(schema, value, () => false);
     isChanged ||= each !== value;
     return each;
   });
   return isChanged ? given : values;
+}
+
+function isNotGiven(property: unknown, member: unknown, isLeftOut: IsLeftOut): boolean {
+  if (member === null) return !takes(property, null);
+  return member === '' && (isLeftOut(property) || !takes(property, ''));
+}
+
+/** Whether a member is what was said: a text, or a list of its parts, and the text may be empty. */
+function isContent(schema: unknown): boolean {
+  return [memberOf(schema, 'type')].flat().includes('array') && takes(schema, '');
+}
+
+/** Whether a value is valid for the schema of a member, as far as its type and its bounds tell. */
+function takes(schema: unknown, value: '' | null): boolean {
+  const alternatives = memberOf(schema, 'anyOf');
+  if (Array.isArray(alternatives)) return alternatives.some((each) => takes(each, value));
+  const values = memberOf(schema, 'enum');
+  if (Array.isArray(values)) return values.includes(value);
+  if (hasMember(schema, 'const')) return schema['const'] === value;
+  const type = memberOf(schema, 'type');
+  if (type !== undefined && ![type].flat().includes(value === null ? 'null' : 'string')) return false;
+  // A pattern is that of an id, or of another word that has at least one character.
+  return value === null || !(hasMember(schema, 'minLength') || hasMember(schema, 'pattern'));
 }

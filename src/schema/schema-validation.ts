@@ -210,13 +210,18 @@ function want(error: ErrorObject): string {
   if (error.keyword === 'type') return [params['type']].flat().join(' or ');
   if (error.keyword === 'enum') return `one of ${[params['allowedValues']].flat().map(quoted).join(', ')}`;
   if (error.keyword === 'const') return quoted(params['allowedValue']);
-  if (error.keyword === 'pattern')
-    return params['pattern'] === NOT_BLANK ? 'more than white space' : String(params['pattern']);
+  if (error.keyword === 'pattern') return wantedText(params['pattern'], error.parentSchema?.['description']);
   if (error.keyword === 'multipleOf') return `a multiple of ${String(params['multipleOf'])}`;
   if (error.keyword === 'uniqueItems') return 'no item twice';
   if (error.keyword === 'propertyNames') return 'other property names';
   if ('limit' in params) return String(params['limit']);
   return 'another value';
+}
+
+/** What a text should be: in the words of its description, because few people read regular expressions. */
+function wantedText(pattern: unknown, description: unknown): string {
+  if (pattern === NOT_BLANK) return 'more than white space';
+  return typeof description === 'string' ? `this: ${description}` : `a text that matches ${String(pattern)}`;
 }
 
 function typeName(value: unknown): string {

@@ -39,7 +39,11 @@ export function requireFeatures(request: TextRequest, model: TextModelDefinition
   const has = new Set<TextFeature>(model.features);
   for (const [feature, param] of requestedFeatures(request, names)) {
     if (has.has(feature)) continue;
-    const message = `unsupported parameter: ${JSON.stringify(param)} is not supported by ${model.name}`;
+    const shown = JSON.stringify(param);
+    // Every model has the parameter itself.
+    const problem =
+      feature === 'images' ? `has an image, and ${model.name} takes no images` : `is not supported by ${model.name}`;
+    const message = `unsupported parameter: ${shown} ${problem}`;
     throw new InvalidTextRequest(param, message, 'unsupported_parameter');
   }
 }

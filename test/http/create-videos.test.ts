@@ -52,12 +52,14 @@ describe('POST /v1/videos', () => {
     const account = await served.newAccount();
     const form = await sendForm(account);
     const json = await create(account, { seconds: 3, size: null, input_reference: null });
+    const fraction = await sendForm(account, { seconds: '4.0', size: '\r\n', 'input_reference[image_url]': ' ' });
 
     assert.deepEqual([form.status, parsed(form).seconds, parsed(form).size], [200, '5', '1280x720']);
     assert.deepEqual([json.status, json.body['seconds']], [200, '3']);
+    assert.deepEqual([fraction.status, parsed(fraction).seconds], [200, '4']);
     assert.deepEqual(
       (await tasksOf(account)).map(({ input }) => input),
-      [{ prompt: 'a fox' }, { prompt: 'a fox', duration: 3 }],
+      [{ prompt: 'a fox' }, { prompt: 'a fox', duration: 3 }, { prompt: 'a fox', duration: 4 }],
     );
   });
 

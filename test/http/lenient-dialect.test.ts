@@ -125,6 +125,36 @@ describe("an empty string that may be left out, at OpenAI's endpoints", () => {
   });
 });
 
+describe('an empty text in a conversation', () => {
+  const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } };
+  const asked = { role: 'user', content: 'Hi.' };
+  const chats: readonly (readonly Json[])[] = [
+    [{ role: 'system', content: '' }, asked],
+    [{ role: 'user', content: '' }],
+    [asked, { role: 'assistant', content: '' }, asked],
+    [
+      asked,
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: '' },
+    ],
+  ];
+  it('is accepted by chat completions', async () => {
+    for (const messages of chats) {
+      const answer = await ask('POST', '/v1/chat/completions', { model: 'acme/text', messages });
+
+      assert.equal(answer.status, 200, await answer.text());
+    }
+  });
+
+  it('is accepted by responses', async () => {
+    for (const input of ['', [{ role: 'user', content: '' }]]) {
+      const answer = await ask('POST', '/v1/responses', { model: 'acme/text', input });
+
+      assert.equal(answer.status, 200, await answer.text());
+    }
+  });
+});
+
 describe('an unknown query parameter', () => {
   const OPENAI = ['/v1/models', '/v1/models/acme/text', '/v1/files', '/v1/batches', '/v1/videos'];
   for (const path of OPENAI) {

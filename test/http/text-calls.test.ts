@@ -19,6 +19,10 @@ const SLOW = textDefinition({
 });
 const PLAIN = textDefinition({ name: 'acme/plain', features: [], maxOutputTokens: 100, contextTokens: 1_000 });
 
+const LOOK = [
+  { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] },
+];
+
 let served: ServedApp;
 let account: ServedAccount;
 before(async () => {
@@ -199,6 +203,7 @@ describe('a chat call', () => {
         'temperature',
         'unsupported_parameter',
       ],
+      [chatBody({ model: 'acme/plain', messages: LOOK }), 400, 'INVALID_REQUEST', 'messages', 'unsupported_parameter'],
       [chatBody({ model: 'acme/plain', seed: 1 }), 400, 'INVALID_REQUEST', 'seed', 'unsupported_parameter'],
       [chatBody({ model: 'acme/plain', max_tokens: 101 }), 400, 'INVALID_REQUEST', 'max_tokens', 'invalid_value'],
       [
@@ -215,6 +220,8 @@ describe('a chat call', () => {
       assert.deepEqual(ours, { code: status, message: ours.message, data: null, error_code: errorCode });
       assert.deepEqual(error, { message: ours.message, type: 'invalid_request_error', param, code });
     }
+    const image = await post('/v1/chat/completions', chatBody({ model: 'acme/plain', messages: LOOK }), own.client.key);
+    assert.match(image.text, /"messages\\" has an image, and acme\/plain takes no images"/);
     const poor = await served.newAccount({ microUsd: 1n });
     const unpaid = await post('/v1/chat/completions', chatBody(), poor.client.key);
     assert.equal(unpaid.status, 402);

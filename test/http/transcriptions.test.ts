@@ -190,7 +190,10 @@ describe('POST /v1/audio/transcriptions', () => {
     [{ stream: 'true', response_format: 'srt' }, 'response_format', 'unsupported_value'],
     [{ stream: 'true', response_format: 'verbose_json' }, 'response_format', 'unsupported_value'],
     [{ 'timestamp_granularities[]': 'word' }, 'timestamp_granularities.0', 'invalid_value'],
-    [{ 'include[]': 'logprobs' }, 'include', 'unknown_parameter'],
+    [{ timestamp_granularities: 'word' }, 'timestamp_granularities.0', 'invalid_value'],
+    [{ 'include[]': 'segments' }, 'include.0', 'invalid_value'],
+    [{ chunking_strategy: 'server_vad' }, 'chunking_strategy', 'invalid_value'],
+    [{ stream: '2' }, 'stream', 'invalid_type'],
     [{ seed: '7' }, 'seed', 'unknown_parameter'],
     [{ constructor: 'x' }, 'constructor', 'unknown_parameter'],
   ];
@@ -206,6 +209,34 @@ describe('POST /v1/audio/transcriptions', () => {
       assert.equal(await uploadsOf(account), 0);
     });
   }
+
+  it('takes the spellings of other clients', async () => {
+    const account = await served.newAccount();
+    const changes = {
+      prompt: '\r\n',
+      language: 'EN',
+      timestamp_granularities: 'segment',
+      stream: '0',
+      'include[]': ' ',
+    };
+    const answer = await transcribe(account, changes, { Prefer: 'respond-async' });
+
+    assert.deepEqual([answer.status, answer.headers['x-darkroom-warning']], [202, undefined], answer.text);
+    const { audio_url: _, ...input } = (await tasksOf(account))[0]?.input ?? {};
+    assert.deepEqual(input, { language: 'en', formats: ['json'], max_seconds: 2 });
+  });
+
+  it('ignores what no model has and no request depends on, and says so in a header', async () => {
+    const account = await served.newAccount();
+    const changes = { 'include[]': 'logprobs', chunking_strategy: 'auto' };
+    const answer = await transcribe(account, changes, { Prefer: 'respond-async' });
+
+    assert.equal(answer.status, 202, answer.text);
+    assert.equal(
+      answer.headers['x-darkroom-warning'],
+      'include, chunking_strategy: ignored, the model acme/compatible-transcription does not have it',
+    );
+  });
 
   it('rejects a recording that is longer than the model takes, and a file that is no audio, by the field', async () => {
     const account = await served.newAccount();

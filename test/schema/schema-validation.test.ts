@@ -60,6 +60,18 @@ describe('a violation of an input schema', () => {
     );
   });
 
+  it('says in words which form a text has, if its schema does', () => {
+    const described = { type: 'string', pattern: '^[a-z]{2}$', description: 'A language, as an ISO 639 code.' };
+    const schema = { type: 'object', properties: { language: described, code: { type: 'string', pattern: '^a$' } } };
+    const message = compileCheck(schema, 'invalid request');
+
+    assert.equal(
+      message({ language: 'E' }),
+      'invalid request: language: pattern: got "E", want this: A language, as an ISO 639 code.',
+    );
+    assert.equal(message({ code: 'b' }), 'invalid request: code: pattern: got "b", want a text that matches ^a$');
+  });
+
   it('counts characters as people do, not as code units', () => {
     assert.equal(messageFor(JSON.stringify({ prompt: '🦊'.repeat(10) })), undefined);
     assert.equal(

@@ -10,7 +10,10 @@ import type { BlockList } from 'node:net';
 export function createClientAddress(trustedProxies: BlockList): (request: IncomingMessage) => string {
   return (request) => {
     let address = unmapIpv4(request.socket.remoteAddress ?? '');
-    const forwarded = (request.headersDistinct['x-forwarded-for'] ?? []).flatMap((value) => value.split(','));
+    // An empty entry of a list is none (RFC 9110, §5.6.1).
+    const forwarded = (request.headersDistinct['x-forwarded-for'] ?? [])
+      .flatMap((value) => value.split(','))
+      .filter((entry) => entry.trim() !== '');
     while (isTrusted(trustedProxies, address) && forwarded.length > 0) {
       const next = addressOfEntry(forwarded.pop() ?? '');
       // The proxy does not say which client it served (`unknown`, an obfuscated name), and what is further left may
@@ -26,20 +29,23 @@ const PORT = /^:\d{1,5}$/;
 
 /**
  * The address of one entry of `X-Forwarded-For`, as common proxies write it: bare, with a port (`192.0.2.1:5678`,
- * `[2001:db8::1]:5678`), in brackets, in double quotes, with blanks.
+ * `[2001:db8::1]:5678`, `::ffff:192.0.2.1:5678`), in brackets, in double quotes, with blanks.
  *
  * @returns undefined: it has none.
  */
 function addressOfEntry(entry: string): string | undefined {
   const trimmed = entry.trim();
   const written = trimmed.startsWith('"') && trimmed.endsWith('"') ? trimmed.slice(1, -1) : trimmed;
-  // An IPv6 address without brackets has no port: what looks like one is its last group.
+  // What looks like the port of an IPv6 address without brackets is its last group,
   if (isIP(written) !== 0) return unmapIpv4(written);
   const colon = written.lastIndexOf(':');
   const host = PORT.test(written.slice(colon)) ? written.slice(0, colon) : written;
-  if (!host.startsWith('[') || !host.endsWith(']')) return isIP(host) === 4 ? host : undefined;
-  const address = host.slice(1, -1);
-  return isIP(address) === 6 ? unmapIpv4(address) : undefined;
+  const isBracketed = host.startsWith('[') && host.endsWith(']');
+  const address = isBracketed ? host.slice(1, -1) : host;
+  // unless the address ends with an IPv4 address.
+  return isIP(address) === 4 || (isIP(address) === 6 && (isBracketed || address.includes('.')))
+    ? unmapIpv4(address)
+    : undefined;
 }
 
 /** Whether an IP address belongs to a proxy whose forwarding headers are trusted. */

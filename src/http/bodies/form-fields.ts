@@ -4,6 +4,16 @@ import { RequestError } from '../app/errors.ts';
 export interface FieldTypes {
   readonly numbers: readonly string[];
   readonly booleans: readonly string[];
+  /** Those that are lists even where their names do not end with `[]`. */
+  readonly lists?: readonly string[];
+}
+
+const TRUE = /^(?:true|1)$/i;
+const FALSE = /^(?:false|0)$/i;
+
+/** Whether a text of a form is as if not given: form libraries send the line end of an empty text area. */
+export function isEmptyText(value: string): boolean {
+  return value.trim() === '';
 }
 
 /** Collects fields as they arrive. Those whose names end with `[]` are lists. An empty text is as if not given. */
@@ -17,10 +27,11 @@ export class FormDecoder {
 
   /** @throws {RequestError} a field that is no list is given twice. */
   take(name: string, value: string): void {
-    if (value === '') return;
-    if (name.endsWith('[]')) {
-      const list = this.#fields.get(name.slice(0, -2));
-      this.#fields.set(name.slice(0, -2), [...(Array.isArray(list) ? list : []), value]);
+    if (isEmptyText(value)) return;
+    const listed = name.endsWith('[]') ? name.slice(0, -2) : name;
+    if (listed !== name || this.#types.lists?.includes(name) === true) {
+      const list = this.#fields.get(listed);
+      this.#fields.set(listed, [...(Array.isArray(list) ? list : []), value]);
       return;
     }
     if (this.#fields.has(name)) {
@@ -36,9 +47,9 @@ export class FormDecoder {
   /** What is not of the type stays a text, which the schema rejects. */
   #decoded(name: string, value: string): unknown {
     const { numbers, booleans } = this.#types;
-    if (numbers.includes(name) && value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-    // Python writes them with a capital.
-    if (booleans.includes(name) && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true';
+    if (numbers.includes(name) && Number.isFinite(Number(value))) return Number(value);
+    // Python writes them with a capital, and others as numbers.
+    if (booleans.includes(name) && (TRUE.test(value) || FALSE.test(value))) return TRUE.test(value);
     return value;
   }
 }

@@ -117,6 +117,26 @@ export function taskIdHeader({ config }: HttpContext): string {
   return `${config.callbacks.headerPrefix}-Task-Id`;
 }
 
+/** The response header that names the fields of a request that were ignored, and its description. */
+export function warningHeaderOf(http: HttpContext): Readonly<Record<string, string>> {
+  return { [warningHeader(http)]: 'The fields that were ignored, and why.' };
+}
+
+function warningHeader({ config }: HttpContext): string {
+  return `${config.callbacks.headerPrefix}-Warning`;
+}
+
+/** Says in a header of the response which fields were ignored, if any were. */
+export function warnOfIgnored(
+  http: HttpContext,
+  { ctx }: Pick<MediaRequest, 'ctx'>,
+  { definition }: MediaCall['model'],
+  fields: readonly string[],
+): void {
+  if (fields.length === 0) return;
+  ctx.set(warningHeader(http), `${fields.join(', ')}: ignored, the model ${definition.name} does not have it`);
+}
+
 /**
  * Does the work of a request, and sets the headers that every response of these endpoints has.
  *

@@ -7,7 +7,7 @@ import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import type { RequestError } from '../app/errors.ts';
-import { FormDecoder } from '../bodies/form-fields.ts';
+import { FormDecoder, isEmptyText } from '../bodies/form-fields.ts';
 import { storeImages } from '../bodies/store-images.ts';
 import type { ImageForm } from '../bodies/store-images.ts';
 import { unknownField } from '../bodies/upload-body.ts';
@@ -71,7 +71,9 @@ export async function readVideoJson(
 function parsed(value: unknown): VideoRequest {
   const result = parseRequest(value);
   if (result.violation !== undefined) throw violated(result.violation, openAiCodeOf(result.violation));
-  return result.value;
+  const { seconds } = result.value;
+  // Some languages write every number with its fraction.
+  return typeof seconds === 'string' ? { ...result.value, seconds: seconds.replace(/\.0+$/, '') } : result.value;
 }
 
 /** A form with the image as a file, as a reference, or without one. */
@@ -93,7 +95,7 @@ class VideoForm implements ImageForm {
       this.#decoder.take(name, value);
       return;
     }
-    if (value === '') return;
+    if (isEmptyText(value)) return;
     if (this.#reference !== undefined) throw givenTwice();
     this.#reference = { [member]: value };
   }

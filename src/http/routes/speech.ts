@@ -20,6 +20,8 @@ import {
   mediaResponseHeaders,
   metadataOf,
   runMediaCall,
+  warnOfIgnored,
+  warningHeaderOf,
   withMediaHeaders,
 } from '../media-calls/call.ts';
 import { openLiveFile } from '../media-calls/live-file.ts';
@@ -58,7 +60,7 @@ export function speechRoutes(http: HttpContext): readonly Route[] {
       otherResponses: { 202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema } },
       responseHeaders: {
         ...mediaResponseHeaders(http),
-        [warningHeader(http)]: 'The fields that were ignored, and why.',
+        ...warningHeaderOf(http),
       },
       errors: MEDIA_ERRORS,
       handle: (request) => withMediaHeaders(http, request, (setHeaders) => speak(http, request, setHeaders)),
@@ -100,10 +102,6 @@ function speechModels({ catalogue }: HttpContext): readonly ModelDefinition[] {
     .filter(({ dialects }) => dialects?.openai?.['audio/speech'] !== undefined);
 }
 
-function warningHeader({ config }: HttpContext): string {
-  return `${config.callbacks.headerPrefix}-Warning`;
-}
-
 async function speak(
   http: HttpContext,
   request: RouteRequest<unknown, SpeechRequest>,
@@ -114,11 +112,7 @@ async function speak(
   const { voice } = body;
   const fields = { ...body, voice: typeof voice === 'string' ? voice : (voice.id ?? voice.name) };
   const input = inputOf(model.definition, 'audio/speech', fields);
-  const ignored = ignoredFields(model.definition, 'audio/speech', fields);
-  if (ignored.length > 0) {
-    const { name } = model.definition;
-    ctx.set(warningHeader(http), `${ignored.join(', ')}: ignored, the model ${name} does not have it`);
-  }
+  warnOfIgnored(http, request, model, ignoredFields(model.definition, 'audio/speech', fields));
   const task = { model: body.model, input, ...metadataOf(body) };
   const isRaw = body.response_format === 'pcm';
   const isEvents = body.stream_format === 'sse';

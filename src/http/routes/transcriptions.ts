@@ -39,6 +39,8 @@ import {
   mediaResponseHeaders,
   metadataOf,
   runMediaCall,
+  warnOfIgnored,
+  warningHeaderOf,
   withMediaHeaders,
 } from '../media-calls/call.ts';
 import type { MediaCall } from '../media-calls/call.ts';
@@ -48,6 +50,10 @@ import { streamMediaCall } from '../media-calls/stream.ts';
 import { parseTranscript, transcriptFrames, transcriptionOf } from '../media-calls/transcript-body.ts';
 
 const TEXT_TYPES = ['text/plain', 'application/x-subrip', 'text/vtt'];
+/** Fields that are lists; `include[]` alone is one at OpenAI, too. */
+const LISTS = ['timestamp_granularities', 'include'];
+/** Fields that no model has, and without which every request is served. */
+const IGNORED = ['include', 'chunking_strategy'];
 /** The formats of a stream, whose events have the text alone. */
 const STREAMED_FORMATS = ['json', 'text'];
 
@@ -119,7 +125,7 @@ function routeOf(http: HttpContext, kind: Kind, { form, ok, ...words }: RouteWor
       200: ok,
       202: { description: 'With `Prefer`: the task, which has not ended.', schema: TaskSchema },
     },
-    responseHeaders: mediaResponseHeaders(http),
+    responseHeaders: { ...mediaResponseHeaders(http), ...(kind === TRANSCRIPTION && warningHeaderOf(http)) },
     errors: MEDIA_FORM_ERRORS,
     handle: (request) => withMediaHeaders(http, request, (setHeaders) => transcribe(http, request, kind, setHeaders)),
   });
@@ -133,7 +139,7 @@ async function transcribe(
 ): Promise<unknown> {
   const { ctx, caller } = request;
   const { accountId } = caller;
-  const decoder = new FormDecoder({ numbers: ['temperature'], booleans: ['stream'] });
+  const decoder = new FormDecoder({ numbers: ['temperature'], booleans: ['stream'], lists: LISTS });
   const form = { file: 'file', take: (name: string, value: string) => decoder.take(name, value) };
   return withUploads(http, accountId, async (uploads) => {
     const upload = await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId, form));
@@ -144,10 +150,17 @@ async function transcribe(
     const { stream = false, response_format: format = 'json' } = fields;
     if (stream) requireStreamed(format);
     const model = http.catalogue.resolve(fields.model, undefined);
+    warnOfIgnored(
+      http,
+      request,
+      model,
+      Object.keys(fields).filter((field) => IGNORED.includes(field)),
+    );
     const { url } = presentFile(upload, http.urlSigner, http.config.urls.lifetimeSeconds);
     const seconds = heldSeconds(model.definition, upload);
     // The events of a stream are made of the JSON, which has the segments.
-    const given = { ...fields, file: url, response_format: stream ? 'json' : format };
+    const response = { response_format: stream ? 'json' : format };
+    const given = { ...fields, language: languageOf(fields), file: url, ...response };
     const call: MediaCall = {
       endpoint,
       model,
@@ -165,6 +178,11 @@ async function transcribe(
     const ended = await runMediaCall(http, request, call);
     return ended === undefined ? undefined : respond(http, request, ended, { format, task });
   });
+}
+
+/** The codes of languages are compared without regard to case (ISO 639), and models have them in lower case. */
+function languageOf({ language }: TranscriptionRequest): string | undefined {
+  return language !== undefined && /^[A-Za-z]{2,3}$/.test(language) ? language.toLowerCase() : language;
 }
 
 function requireStreamed(format: string): void {

@@ -35,7 +35,7 @@ export function decodeMessages(messages: readonly WireMessage[]): readonly Messa
 }
 
 function messageOf(message: WireMessage, where: string): Message {
-  const name = given<string>(message.name);
+  const name = notEmpty(message.name);
   const named = name === undefined ? {} : { name };
   const rejectField = (field: string): void => {
     throw new InvalidTextRequest(`${where}.${field}`, `${where}.${field}: not in a message of role ${message.role}`);
@@ -67,7 +67,7 @@ function assistantMessage(message: WireMessage, where: string, named: { readonly
   const toolCalls: readonly ToolCall[] = (given<NonNullable<WireMessage['tool_calls']>>(message.tool_calls) ?? []).map(
     ({ id, function: { name, arguments: text } }) => ({ id, name, arguments: text }),
   );
-  const refusal = given<string>(message.refusal);
+  const refusal = notEmpty(message.refusal);
   const hasContent = given(message.content) !== undefined;
   if (!hasContent && toolCalls.length === 0 && refusal === undefined) {
     throw new InvalidTextRequest(
@@ -76,7 +76,7 @@ function assistantMessage(message: WireMessage, where: string, named: { readonly
     );
   }
   const content = hasContent ? partsOf(message, where, ['text', 'refusal']) : [];
-  const reasoning = given<string>(message.reasoning) ?? given<string>(message.reasoning_content);
+  const reasoning = notEmpty(message.reasoning) ?? notEmpty(message.reasoning_content);
   return {
     role: 'assistant',
     content: refusal === undefined ? content : [...content, { type: 'refusal', refusal }],
@@ -84,6 +84,11 @@ function assistantMessage(message: WireMessage, where: string, named: { readonly
     ...(reasoning === undefined ? {} : { reasoning }),
     ...named,
   };
+}
+
+/** Unlike a content, no name, refusal or reasoning is empty: some clients send all fields that they have. */
+function notEmpty(text: string | null | undefined): string | undefined {
+  return given<string>(text) || undefined;
 }
 
 /** @param allowed the types of parts that such a message may have. */

@@ -250,6 +250,20 @@ describe('a chat request', () => {
     for (const [changes, param] of cases) assert.equal(rejectionOf(changes)[0], param, JSON.stringify(changes));
   });
 
+  it('ignores what clients send back without a meaning, and empty names, refusals and reasoning', () => {
+    const said = { role: 'assistant', content: 'Yes.' };
+    const empty = { name: '', refusal: '', reasoning: '', reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] };
+
+    assert.deepEqual(
+      decode({ messages: [...HELLO, { ...said, ...empty, reasoning_content: 'hm' }] }).messages,
+      decode({ messages: [...HELLO, { ...said, reasoning: 'hm' }] }).messages,
+    );
+    assert.deepEqual(
+      decode({ messages: [{ role: 'user', content: 'hello', name: '', tool_call_id: null, reasoning_details: null }] }),
+      decode(),
+    );
+  });
+
   it('preserves a conversation with calls, their results, refusals and reasoning', () => {
     const { messages } = decode({
       messages: [

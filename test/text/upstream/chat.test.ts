@@ -160,6 +160,22 @@ describe('chat completions of an upstream', () => {
     });
   });
 
+  it('sends empty contents as they are', async () => {
+    model = textModel([openaiUpstream(upstream.baseUrl)]);
+    const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } };
+    const messages = [
+      { role: 'system', content: '' },
+      { role: 'user', content: '' },
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'call_1', content: '' },
+      { role: 'assistant', content: '' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+    ];
+    await streamed({ messages });
+
+    assert.deepEqual(upstream.requests.at(-1)?.body['messages'], messages);
+  });
+
   it('omits parameters with no effect that the model does not support', async () => {
     model = textModel([openaiUpstream(upstream.baseUrl)], { features: [] });
     await streamed({

@@ -16,7 +16,10 @@ import {
 } from './optional-parts.ts';
 import { OUTPUT_FORMATS } from '../facts/text-options.ts';
 
-const FunctionName = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
+const FunctionName = Type.String({
+  pattern: '^[A-Za-z0-9_.-]{1,64}$',
+  description: 'Letters, digits, `_`, `.` and `-`, 64 at most.',
+});
 
 /** Its content apart from its type is validated where the type is known. */
 const FormatSchema = Type.Unsafe<Readonly<Record<string, unknown>> & { readonly type: string }>({
@@ -33,7 +36,7 @@ const Content = (description: string) =>
     description,
   });
 
-/** OpenAI's own client sends back its parsed form of an answer. */
+/** OpenAI's own client sends back its parsed form of an answer, and those of OpenRouter the details of its reasoning. */
 const PARSED = { description: 'A field that clients add. It is ignored.' };
 
 const ToolCallSchema = Type.Object(
@@ -76,6 +79,7 @@ const MessageSchema = Type.Object(
       'The reasoning of the assistant, as returned earlier. `reasoning_content` is also accepted.',
     ),
     reasoning_content: string(10_000_000, 'The same as `reasoning`, under the name that many servers use.'),
+    reasoning_details: Type.Optional(Type.Unknown(PARSED)),
     parsed: Type.Optional(Type.Unknown(PARSED)),
     annotations: Type.Optional(Type.Unsafe<unknown>({ type: ['array', 'null'] })),
     audio: Type.Optional(Type.Unsafe<null>({ type: 'null' })),

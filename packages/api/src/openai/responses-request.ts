@@ -30,7 +30,11 @@ const FUNCTION_FORM = {
   required: ['name'],
   properties: {
     type: { type: 'string' },
-    name: { type: 'string', pattern: '^[A-Za-z0-9_.-]{1,64}$' },
+    name: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9_.-]{1,64}$',
+      description: 'Letters, digits, `_`, `.` and `-`, 64 at most.',
+    },
     description: { type: ['string', 'null'], maxLength: 100_000 },
     parameters: { type: ['object', 'null'], description: 'The JSON Schema of the arguments.' },
     strict: { type: ['boolean', 'null'], description: 'Whether the arguments must follow the schema exactly.' },

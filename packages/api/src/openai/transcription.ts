@@ -5,6 +5,8 @@ import { END_USER } from './optional-parts.ts';
 
 const DECLARED = 'Rejected if the model does not have it, unless it is the default.';
 
+const IGNORED = 'Ignored, with a warning in the headers.';
+
 /** The fields of both endpoints. */
 const COMMON = {
   model: Type.String({
@@ -32,6 +34,19 @@ export const TranscriptionRequestSchema = Type.Object(
       Type.Array(Type.Unsafe<'segment'>({ type: 'string', enum: ['segment'] }), {
         maxItems: 2,
         description: 'Only `segment`, which `verbose_json` always has. Sent as `timestamp_granularities[]`.',
+      }),
+    ),
+    include: Type.Optional(
+      Type.Array(Type.Unsafe<'logprobs'>({ type: 'string', enum: ['logprobs'] }), {
+        maxItems: 2,
+        description: `Only \`logprobs\`. ${IGNORED} Sent as \`include[]\`.`,
+      }),
+    ),
+    chunking_strategy: Type.Optional(
+      Type.Unsafe<'auto'>({
+        type: 'string',
+        enum: ['auto'],
+        description: `Only \`auto\`: how the recording is divided is up to the model. ${IGNORED}`,
       }),
     ),
     stream: Type.Optional(

@@ -83,14 +83,17 @@ export const UploadPartSchema = Type.Object({
 
 export const CompleteUploadSchema = Type.Object(
   {
-    part_ids: Type.Array(Type.String({ pattern: PART_ID }), {
+    part_ids: Type.Array(Type.String({ pattern: PART_ID, description: 'The id of a part.' }), {
       minItems: 1,
       maxItems: MAX_PARTS,
       uniqueItems: true,
       description: 'The parts in their order. Parts that are not named are dropped.',
     }),
     md5: Type.Optional(
-      Type.String({ pattern: '^[0-9a-fA-F]{32}$', description: 'The MD5 of the file in hex; it is compared.' }),
+      Type.String({
+        pattern: '^[0-9a-fA-F]{32}$',
+        description: 'The MD5 of the file: 32 digits in hex. It is compared.',
+      }),
     ),
   },
   { additionalProperties: false },

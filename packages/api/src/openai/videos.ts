@@ -21,7 +21,7 @@ const FIELDS = {
   seconds: Type.Optional(
     Type.Unsafe<string | number | null>({
       type: ['string', 'integer', 'null'],
-      pattern: '^[1-9][0-9]{0,3}$',
+      pattern: '^[1-9][0-9]{0,3}(\\.0{1,6})?$',
       minimum: 1,
       maximum: 9_999,
       description: `The length in seconds, as OpenAI has it: a number in a string. Default: that of the model. ${DECLARED}`,
