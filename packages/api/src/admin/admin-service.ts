@@ -116,7 +116,9 @@ export const AdminTaskSchema = Type.Object(
       Type.Object(
         {
           at: UnixSeconds,
-          upstream: Type.String({ description: 'The id of the upstream, or its position in the route, from 1.' }),
+          upstream: Type.String({
+            description: 'The id of the upstream, or its position in the route, from 1, or its name in `work`.',
+          }),
           outcome: Type.Unsafe<'accepted' | 'rejected' | 'unanswered' | 'failed'>({
             type: 'string',
             enum: ['accepted', 'rejected', 'unanswered', 'failed'],
