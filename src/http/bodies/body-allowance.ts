@@ -40,6 +40,8 @@ export interface BodyAllowance {
   charge(bytes: number): Promise<void>;
   /** Counts the memory that received data takes, held until the release. @throws {ShareExhaustedError} */
   hold(bytes: number): void;
+  /** Whether it could hold so much more if nothing else of the sender was in memory: otherwise it never can. */
+  canHold(bytes: number): boolean;
   /** Nothing of the body is in memory any more; a second call does nothing. */
   release(): void;
 }
@@ -75,7 +77,7 @@ export function createBodyAllowances(options: {
     perTenant: UNKNOWN.inFlightPerAddress,
   });
 
-  const allowance = (shares: TenantShares, tenant: string, budget?: Budget): BodyAllowance => {
+  const allowance = (shares: TenantShares, most: number, tenant: string, budget?: Budget): BodyAllowance => {
     let lease: Lease | undefined;
     return {
       tenant,
@@ -100,6 +102,7 @@ export function createBodyAllowances(options: {
         const by = lease.grow(bytes);
         if (by !== undefined) throw new ShareExhaustedError('request_bytes', by, RETRY_AFTER_SECONDS);
       },
+      canHold: (bytes) => (lease?.units ?? 0) + bytes <= most,
       release() {
         lease?.release();
       },
@@ -110,12 +113,15 @@ export function createBodyAllowances(options: {
     mostAtOnce: Math.floor(perAccount * MOST_OF_SHARE),
     ofAccount({ accountId }) {
       const perMinute = (limits.mbPerMinute * MB) / BYTES_PER_TOKEN;
-      return allowance(accounts, accountId, { id: `bytes:${accountId}`, perMinute });
+      return allowance(accounts, perAccount, accountId, { id: `bytes:${accountId}`, perMinute });
     },
     ofAddress(request) {
       const address = addressBlock(clientAddress(request));
-      return allowance(addresses, address, { id: `bytes:${address}`, perMinute: UNKNOWN.perMinute / BYTES_PER_TOKEN });
+      return allowance(addresses, UNKNOWN.inFlightPerAddress, address, {
+        id: `bytes:${address}`,
+        perMinute: UNKNOWN.perMinute / BYTES_PER_TOKEN,
+      });
     },
-    ofOperator: () => allowance(accounts, 'operator'),
+    ofOperator: () => allowance(accounts, perAccount, 'operator'),
   };
 }
