@@ -13,6 +13,7 @@ import { finalizeBatch } from './finalize.ts';
 import type { BatchEnd } from './finalize.ts';
 import { createLineSource } from './line-source.ts';
 import type { LineSource } from './line-source.ts';
+import { StoreUnavailableError } from '../objects/stores/store-unavailable-error.ts';
 import { isInputLost, markInputLost } from './lost-input.ts';
 import type { Fed } from './record-fed.ts';
 import { settleLines } from './settle-lines.ts';
@@ -46,7 +47,8 @@ const markWaiting: Statement = {
 };
 const markFinalizing: Statement = {
   name: 'mark_batch_finalizing',
-  text: `UPDATE batches SET status = 'finalizing', finalizing_at = now() WHERE id = $1 AND status = 'in_progress'`,
+  text: `UPDATE batches SET status = 'finalizing', finalizing_at = now(), waiting_for = NULL
+          WHERE id = $1 AND status = 'in_progress'`,
 };
 const cancelUnread: Statement = {
   name: 'cancel_unread_batch',
@@ -93,7 +95,9 @@ async function advanceFor(
       context.logger.info({ batchId, status, linesTotal, linesCompleted, linesFailed }, 'batch ended');
       return { kind: 'ended' };
     }
-    const hasWorked = await step(context, batch, source, signal);
+    const hasWorked = await step(context, batch, source, signal).catch((error: unknown) =>
+      noteAway(context, batch, error),
+    );
     await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
     const now = performance.now();
     if (hasWorked) workedAt = now;
@@ -102,6 +106,14 @@ async function advanceFor(
     }
     if (now >= endAt) return { kind: 'continues' };
   }
+}
+
+/** Says what a batch waits for that cannot be read or written now. @throws the error, with which it is tried again. */
+async function noteAway({ database }: BatchContext, { id, waitingFor }: Batch, error: unknown): Promise<never> {
+  if (error instanceof StoreUnavailableError && waitingFor !== 'service') {
+    await database.query(markWaiting, [id, error.waitsFor]);
+  }
+  throw error;
 }
 
 /** @returns whether more can be done at once. */

@@ -230,7 +230,7 @@ export async function listBatches(
 
 const cancel: Statement = {
   name: 'cancel_batch',
-  text: `UPDATE batches SET status = 'cancelling', cancelling_at = now()
+  text: `UPDATE batches SET status = 'cancelling', cancelling_at = now(), waiting_for = NULL
           WHERE id = $1 AND account_id = $2 AND status IN ('validating', 'in_progress')`,
 };
 

@@ -21,8 +21,12 @@ const MODEL_NAME = /^[\w./:@-]{1,200}$/;
 
 const begin: Statement = {
   name: 'begin_batch',
-  text: `UPDATE batches SET status = 'in_progress', in_progress_at = now(), lines_total = $2, model = $3
+  text: `UPDATE batches SET status = 'in_progress', in_progress_at = now(), lines_total = $2, model = $3, waiting_for = NULL
           WHERE id = $1 AND status = 'validating'`,
+};
+const stopWaiting: Statement = {
+  name: 'stop_waiting_of_batch',
+  text: 'UPDATE batches SET waiting_for = NULL WHERE id = $1',
 };
 const failBatch: Statement = {
   name: 'fail_batch',
@@ -57,7 +61,7 @@ interface Inspected {
 
 /** @returns why there is nothing to do, if there is not. */
 async function inspectLines(
-  context: LineParsing,
+  context: LineParsing & Pick<BatchContext, 'database'>,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<Inspected | readonly BatchProblem[]> {
@@ -68,6 +72,8 @@ async function inspectLines(
   let lines = 0;
   for await (const line of readLines(context, batch, signal)) {
     lines += 1;
+    // The store is back.
+    if (lines === 1 && batch.waitingFor !== null) await context.database.query(stopWaiting, [batch.id]);
     if (lines > MAX_BATCH_LINES) {
       return [problem(`the file has more than ${MAX_BATCH_LINES} lines`, 'too_many_lines', 'input_file_id')];
     }

@@ -120,6 +120,8 @@ export interface Catalogue {
   state(): CatalogueState;
   /** In the order of their names. */
   providers(): readonly OfferedProvider[];
+  /** Resolves once the models are offered by the settings of providers as they are now, or that has failed. */
+  settingsAdopted(): Promise<void>;
 }
 
 type Entry = Pick<ResolvedModel, 'definition' | 'hash' | 'checkInput' | 'checkInputAll' | 'hasPrice'>;
@@ -152,6 +154,7 @@ export function createCatalogue(definitions: readonly CatalogueModel[], now: () 
     models: definitions,
     state: () => ({ since, rejected: undefined }),
     providers: () => [],
+    settingsAdopted: () => Promise.resolve(),
     available: () => definitions.filter((definition) => !isRetired(definition)),
     find: (name) => texts.get(name) ?? entries.get(splitName(name, entries).base)?.definition,
     resolve(name, route) {

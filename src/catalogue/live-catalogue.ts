@@ -173,10 +173,12 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
 
   /** Offers the models anew after the settings of providers have changed. */
   async function followSettings(): Promise<void> {
+    // They may change again meanwhile.
+    haveSettingsChanged = false;
     try {
       await offerKnown('the settings of providers');
-      haveSettingsChanged = false;
     } catch (err) {
+      haveSettingsChanged = true;
       // The next poll tries again.
       logger.warn({ err }, 'adopting changed settings of providers failed');
     }
@@ -215,6 +217,9 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     resolveText: (name) => current.resolveText(name),
     state: () => ({ since: current.state().since, rejected }),
     providers: () => providersOf(known, settings),
+    async settingsAdopted() {
+      await refreshing;
+    },
     async close() {
       isClosed = true;
       stopFollowing();

@@ -79,7 +79,7 @@ export function presentAdminTask(
       : {
           work: { upstream: work.upstream, state: work.state, ...(work.jobId === null ? {} : { jobId: work.jobId }) },
         }),
-    attempts: attemptsAt(events).map(({ reason, ...attempt }) => ({
+    attempts: attemptsAt(events, work).map(({ reason, ...attempt }) => ({
       ...attempt,
       ...(reason === undefined ? {} : { reason }),
     })),

@@ -23,7 +23,7 @@ export function presentBatch(batch: Batch): WireBatch {
     input_file_id: batch.inputFileId,
     completion_window: batch.completionWindow,
     status,
-    ...(status !== 'in_progress' || batch.waitingFor === null ? {} : { waiting_for: batch.waitingFor }),
+    ...(endedAt !== null || batch.waitingFor === null ? {} : { waiting_for: batch.waitingFor }),
     ...(batch.outputFileId === null ? {} : { output_file_id: batch.outputFileId }),
     ...(batch.errorFileId === null ? {} : { error_file_id: batch.errorFileId }),
     created_at: Math.floor(batch.createdAt),

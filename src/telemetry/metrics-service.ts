@@ -22,7 +22,7 @@ export interface Hold extends Backlog {
 export interface UpstreamCooldown {
   readonly upstream: string;
   readonly isPaused: boolean;
-  /** Whether its circuit breaker is open. */
+  /** Whether its circuit breaker is open, and lets no task try yet. */
   readonly isFailing: boolean;
   /** Why it is paused, if its credential is the reason. */
   readonly pauseReason: string | null;
@@ -128,7 +128,11 @@ export function registerServiceGauges(registry: Registry): (state: ServiceState)
     'Whether an upstream is paused because it asked us to back off',
     'upstream',
   );
-  const failing = gauge('darkroom_upstream_failing', 'Whether the breaker of an upstream is open', 'upstream');
+  const failing = gauge(
+    'darkroom_upstream_failing',
+    'Whether the breaker of an upstream is open; 0 once a task may try it again',
+    'upstream',
+  );
   const cooldown = gauge(
     'darkroom_upstream_cooldown',
     'An upstream that is paused because of its credential, by reason',

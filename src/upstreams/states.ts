@@ -54,11 +54,13 @@ export const HEALTHY: UpstreamState = {
   credentialProblem: null,
 };
 
+/** An answer of this age says nothing about the upstream any more. */
+export const ANSWER_KNOWN_SECONDS = 3_600;
+
 /**
- * An open breaker that nothing has tried for this long says nothing about the upstream any more, and neither does an
- * answer of that age.
+ * SQL: whether the upstream is known to fail. Once its breaker lets a task try, nobody knows until one has.
  */
-export const KNOWN_SECONDS = { failure: 900, answer: 3_600 } as const;
+export const IS_FAILING = 'coalesce(open_until > now(), false)';
 
 /** How often a process records that an upstream answers. */
 export const ANSWER_INTERVAL_MS = 60_000;
@@ -207,7 +209,7 @@ export async function claimUpstreamProbe(database: Queryable, upstream: string):
 const list: Statement = {
   name: 'list_upstream_states',
   text: `SELECT upstream, coalesce(paused_until > now(), false) AS "isPaused",
-                coalesce(open_until > now() - interval '${KNOWN_SECONDS.failure} seconds', false) AS "isFailing",
+                ${IS_FAILING} AS "isFailing",
                 credential_problem AS "credentialProblem",
                 CASE WHEN paused_until > now() THEN pause_reason END AS "pauseReason",
                 drained_at IS NOT NULL AS "isDrained", slots_taken AS "slotsTaken",

@@ -4,7 +4,7 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
-import { KNOWN_SECONDS } from './states.ts';
+import { ANSWER_KNOWN_SECONDS, IS_FAILING } from './states.ts';
 import type { PauseReason } from './states.ts';
 
 export { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
@@ -26,7 +26,7 @@ export interface UpstreamReport {
   readonly failingSince: Date | null;
   /** When it last answered, to the minute. */
   readonly answeredAt: Date | null;
-  /** Whether it is known to fail: its breaker is open, and it was tried a short time ago. */
+  /** Whether it is known to fail: its breaker is open, and lets no task try yet. */
   readonly isFailing: boolean;
   /** Whether it is known to answer. */
   readonly isAnswering: boolean;
@@ -59,8 +59,8 @@ const selectReports: Statement = {
   text: `SELECT upstream, CASE WHEN paused_until > now() THEN paused_until END AS "pausedUntil",
                 credential_problem AS "pauseReason", drained_at AS "drainedAt", open_until AS "openUntil", failures,
                 failing_since AS "failingSince", slots_taken AS "slotsTaken", answered_at AS "answeredAt",
-                coalesce(open_until > now() - interval '${KNOWN_SECONDS.failure} seconds', false) AS "isFailing",
-                coalesce(answered_at > now() - interval '${KNOWN_SECONDS.answer} seconds', false)
+                ${IS_FAILING} AS "isFailing",
+                coalesce(answered_at > now() - interval '${ANSWER_KNOWN_SECONDS} seconds', false)
                   AND open_until IS NULL AS "isAnswering",
                 (SELECT count(*)::integer FROM upstream_waits w WHERE w.upstream = s.upstream) AS waiting
            FROM upstream_states s ORDER BY upstream LIMIT ${MAX_UPSTREAMS}`,

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
+import { createLineBodies } from '../../src/http/bodies/line-bodies.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
 import type { ServedAccount } from '../http/serve.ts';
@@ -120,5 +121,52 @@ describe('large lines', () => {
     assert.equal((await room.attempt(id)).kind, 'wait');
     assert.deepEqual(await room.held(id), []);
     others.release();
+  });
+});
+
+describe('what is larger than the share of an account', () => {
+  let small: BatchLab;
+  before(async () => {
+    small = await openBatchLab({ environment: { BODY_MB_IN_FLIGHT: '64' } });
+  });
+  after(() => closeSettledLab(small));
+
+  it('is delivered: the answer of a line may be', async () => {
+    const owner = await small.served.newAccount();
+    const messages = [{ role: 'user', content: 'What is 17 * 3?' }];
+    const batch = await small.begin(owner, CHAT, [lineOf(CHAT, 'a', { model: 'acme/text', max_tokens: 20, messages })]);
+    assert.equal(await feed(small.context, batch), true);
+    const [id = ''] = await callIdsOf(small, batch);
+    assert.deepEqual(await new BackgroundRoom(small.served).attempt(id), { kind: 'ended' });
+    await small.served.room.rows(
+      `UPDATE background_calls SET answer = (answer::jsonb || jsonb_build_object('padding', repeat('x', 20000000)))::json
+        WHERE id = $1`,
+      id,
+    );
+
+    assert.equal((await advanceBatch(small.context, batch.id, NEVER)).kind, 'ended');
+    const ended = await small.read(batch);
+    assert.deepEqual([ended.status, ended.linesCompleted], ['completed', 1]);
+    const [result] = await small.results(owner, ended.outputFileId);
+    assert.equal(String(result?.response?.body['padding']).length, 20 * MB);
+  });
+
+  it('is in memory one at a time, beside requests of the account', async () => {
+    const { bodies } = small.served.http;
+    const lineBodies = createLineBodies(small.served.http);
+    const request = bodies.ofAccount({ accountId: 'owner' });
+    request.hold(3 * MB);
+    const releaseFirst = await lineBodies.reserve('owner', 33 * MB, NEVER);
+    let hasSecond = false;
+    const reserving = lineBodies.reserve('owner', 33 * MB, NEVER).then((release) => {
+      hasSecond = true;
+      return release;
+    });
+    const releaseOther = await lineBodies.reserve('other', 33 * MB, NEVER);
+    assert.equal(hasSecond, false);
+
+    releaseFirst();
+    const releaseSecond = await reserving;
+    for (const release of [releaseSecond, releaseOther, () => request.release()]) release();
   });
 });

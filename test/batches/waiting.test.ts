@@ -5,7 +5,11 @@ import type { WaitReason } from '@darkroom/api/openai/batches';
 import { rotateKey, revokeKey } from '../../src/accounts/keys.ts';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
+import type { BatchContext } from '../../src/batches/context.ts';
+import { validateBatch } from '../../src/batches/validate.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
+import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { presentBatch } from '../../src/presenters/batch.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
@@ -80,7 +84,38 @@ async function endTasks(): Promise<void> {
   for (const { id } of rows) await lab.served.succeed(id, Buffer.from(id));
 }
 
+/** The context while its store is away. */
+function withoutStore(): BatchContext {
+  const isAway = (operation: 'read' | 'put') => () =>
+    Promise.reject(new StoreUnavailableError(operation, { cause: new Error('it is away') }));
+  return { ...lab.context, store: { read: isAway('read'), put: isAway('put') } as unknown as ObjectStore };
+}
+
 describe('a batch', () => {
+  it('says that it waits for the store, from validation to results', async () => {
+    const batch = await lab.create(account, TASKS, [taskLine('a')]);
+    const advanceInVain = async (): Promise<void> => {
+      await assert.rejects(advanceBatch(withoutStore(), batch.id, NEVER), StoreUnavailableError);
+    };
+
+    await advanceInVain();
+    assert.deepEqual([(await lab.read(batch)).status, await waitingFor(batch)], ['validating', 'service']);
+
+    await validateBatch(lab.context, await lab.read(batch), NEVER);
+    assert.deepEqual([(await lab.read(batch)).status, await waitingFor(batch)], ['in_progress', undefined]);
+    await advanceInVain();
+    assert.deepEqual([(await lab.read(batch)).status, await waitingFor(batch)], ['in_progress', 'service']);
+
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), undefined);
+    await endTasks();
+    await advanceInVain();
+    assert.deepEqual([(await lab.read(batch)).status, await waitingFor(batch)], ['finalizing', 'service']);
+
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.deepEqual([(await lab.read(batch)).status, await waitingFor(batch)], ['completed', undefined]);
+  });
+
   it('ends the work on a batch that the database has lost', async () => {
     const id = `batch_${'0'.repeat(26)}`;
     assert.deepEqual(await advanceBatch(lab.context, id, NEVER), { kind: 'ended' });

@@ -86,11 +86,11 @@ function settingsOf(): ChangeableSettings {
   };
 }
 
-async function open(settings: LiveProviderSettings): Promise<LiveCatalogue> {
+async function open(settings: LiveProviderSettings, pin = async (): Promise<void> => {}): Promise<LiveCatalogue> {
   catalogue = await openLiveCatalogue({
     directories: [directory],
     protocols: PROTOCOLS,
-    definitions: { pin: async () => {} },
+    definitions: { pin },
     settings,
     logger: silentLogger(),
     now: Date.now,
@@ -286,6 +286,25 @@ describe('a model of a provider', () => {
     settings.set({});
     await waitFor('it is withdrawn', () => !names(live).includes('posters'));
     assert.throws(() => live.resolve('posters', undefined), ModelUnavailableError);
+  });
+
+  it('is offered by the latest settings, also where they change while the others are adopted', async () => {
+    await putProvider();
+    await putModel();
+    const settings = settingsOf();
+    let whilePinned = (): void => {};
+    const live = await open(settings, async () => {
+      await Promise.resolve();
+      whilePinned();
+    });
+    whilePinned = () => {
+      whilePinned = () => {};
+      settings.set({});
+    };
+
+    settings.set({ credentials: ['acme'] });
+    await live.settingsAdopted();
+    assert.deepEqual(names(live), []);
   });
 
   it('loses only the routes without a credential, and no route stands in for another', async () => {

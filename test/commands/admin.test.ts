@@ -12,7 +12,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { writeInstance } from '../../src/standalone/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
-import { recordJob, recordRejection } from '../../src/tasks/lifecycle/generations.ts';
+import { recordFiles, recordJob, recordRejection } from '../../src/tasks/lifecycle/generations.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';
@@ -663,6 +663,25 @@ describe('admin tasks and outputs', () => {
     assert.deepEqual((await ask<{ work: Printed[] }>('tasks', 'list', '--reason', 'no_output')).work, []);
     await assertRejected(/--since: "yesterday" is not a date/, 'tasks', 'list', '--since', 'yesterday');
     await assertRejected(/status: of kind task, want/, 'tasks', 'list', '--status', 'answered');
+  });
+
+  it('shows the attempt at an upstream that answers with the result, which is no job', async () => {
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), undefined);
+    const at = { upstreamName: 'two:example.com', upstreamIndex: 0, label: 1 };
+    await recordRejection(room.database, taskId, { ...at, label: 'one' }, 'provider_error');
+    await recordFiles(room.database, await readWorkingTask(room.database, taskId), at, []);
+
+    const shown = await ask<Printed & { attempts: Printed[]; events: Printed[] }>('tasks', 'show', taskId);
+    const produced = shown.events.find(({ type }) => type === 'produced');
+    assert.deepEqual(
+      shown.attempts.map(({ upstream, outcome }) => [upstream, outcome]),
+      [
+        ['one', 'rejected'],
+        ['two:example.com', 'accepted'],
+      ],
+    );
+    assert.equal(shown.attempts[1]?.['at'], produced?.['at']);
   });
 
   it('prints margins for people as a table', async () => {

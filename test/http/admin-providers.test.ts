@@ -129,14 +129,12 @@ describe('the verification of a model', () => {
 describe('PUT and DELETE /admin/providers/{provider}', () => {
   it('offer and withdraw the models of a provider, without a restart and without showing the credential', async () => {
     const set = (await call('PUT', '/admin/providers/acme', { credential: ' issuer:key\n' })) as WireProvider;
-    assert.deepEqual([set.missing, set.credential.source], [null, 'stored']);
-    await waitFor('its model is offered', async () => (await list())[0]?.models[0]?.isOffered === true);
+    assert.deepEqual([set.missing, set.credential.source, set.models[0]?.isOffered], [null, 'stored', true]);
     assert.doesNotMatch(JSON.stringify(await list()), /issuer:key/);
     assert.equal(admin.served.http.upstreamSettings.get('acme'), 'issuer:key');
 
     const reset = (await call('DELETE', '/admin/providers/acme')) as WireProvider;
-    assert.equal(reset.missing, 'credential');
-    await waitFor('its model is withdrawn', async () => (await list())[0]?.models[0]?.isOffered === false);
+    assert.deepEqual([reset.missing, reset.models[0]?.isOffered], ['credential', false]);
     // Nothing is left to delete.
     await call('DELETE', '/admin/providers/acme');
   });

@@ -45,7 +45,8 @@ before(async () => {
     name: 'acme/chat',
     upstreams: [openaiUpstream(upstream.baseUrl, { id: 'chat', apis: ['chat.completions'] })],
   });
-  served = await serveApp({ models: [scripted] });
+  // One account may have 16 MB in memory.
+  served = await serveApp({ models: [scripted], environment: { BODY_MB_IN_FLIGHT: '64' } });
   room = new BackgroundRoom(served);
 });
 after(async () => {
@@ -135,6 +136,14 @@ describe('a response in the background with an image', () => {
     assert.deepEqual(await tasksOf(served, account), [taskId]);
     const { data: task } = (await account.client.get(taskId)).body;
     assert.deepEqual((task as unknown as { metadata: object }).metadata, { response_id: id });
+  });
+
+  it('leaves out an image that its account can never have in memory', async () => {
+    const { id } = await create();
+    const taskId = await draw(id);
+    await served.room.rows('UPDATE outputs SET size_bytes = 13000000 WHERE task_id = $1', taskId);
+    const item = itemOf(bodyOf(await send('GET', id)), 'image_generation_call');
+    assert.deepEqual([item['status'], item['result'], item['task_id']], ['completed', null, taskId]);
   });
 
   it('holds for all turns, as a response whose client waits does', async () => {

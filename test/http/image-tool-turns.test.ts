@@ -249,7 +249,7 @@ describe('a call of the function', () => {
       responseId: 'resp_1',
       textModel: textDefinition(),
       requested: decodeImageTool({ type: 'image_generation', model: 'acme/compatible' }, 0, 'f', {}),
-      allowance: { hold: () => undefined },
+      allowance: { hold: () => undefined, canHold: () => true },
       attempt: { waiter: 'req_1', isRetry: false, sent: {} },
     });
     const { signal } = new AbortController();

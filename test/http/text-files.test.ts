@@ -10,17 +10,18 @@ import type { ServedAccount, ServedApp } from './serve.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+const PNG = await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
+  .png()
+  .toBuffer();
+
 let served: ServedApp;
 let account: ServedAccount;
 let fileId: string;
 before(async () => {
-  served = await serveApp();
+  // One account may have 16 MB in memory.
+  served = await serveApp({ environment: { BODY_MB_IN_FLIGHT: '64' } });
   account = await served.newAccount();
-  fileId = await upload(
-    await sharp({ create: { width: 8, height: 6, channels: 3, background: '#d9532f' } })
-      .png()
-      .toBuffer(),
-  );
+  fileId = await upload(PNG);
 });
 after(() => served.close());
 
@@ -104,6 +105,19 @@ describe('an image that is a file of the account', () => {
     const chat = await send('/v1/chat/completions', inChat({ type: 'image_url', image_url: { file_id: 'file-x' } }));
     const { error } = JSON.parse(chat.text) as { error: { param: string } };
     assert.deepEqual([chat.status, error.param], [400, 'messages.0.content.1.image_url.file_id']);
+  });
+
+  it('is too large, and not too much at this moment, if no account may have as much in memory', async () => {
+    const large = await upload(PNG);
+    await served.room.rows('UPDATE files SET size_bytes = 13000000 WHERE id = $1', large);
+    for (const [path, body] of [
+      ['/v1/responses', inResponses({ file_id: large })],
+      ['/v1/chat/completions', inChat({ type: 'image_url', image_url: { file_id: large } })],
+    ] as const) {
+      const answer = await send(path, body);
+      assert.equal(answer.status, 413, answer.text);
+      assert.match(answer.text, /more memory than an account may have/);
+    }
   });
 
   it('needs the scope for files', async () => {

@@ -82,5 +82,20 @@ describe('an Idempotency-Key of a token', () => {
     const rejected = await post('/v1/images/generations', other, imageBody(), asynchronous);
     assert.equal(rejected.status, 422, rejected.text);
     assert.ok(!rejected.text.includes(first));
+    assert.match(rejected.text, /was used with a different request body or by another credential/);
+  });
+
+  it('is not said to have another body at a response in the background that its key has created', async () => {
+    const token = await tokenWith('text:write');
+    const body = { model: 'acme/text', input: 'Hello?', background: true };
+    const key = { 'Idempotency-Key': 'a-question' };
+    assert.equal((await post('/v1/responses', account.client.key, body, key)).status, 200);
+
+    const ofToken = await post('/v1/responses', token, body, key);
+    assert.equal(ofToken.status, 422, ofToken.text);
+    assert.match(ofToken.text, /by another credential/);
+    const ofKey = await post('/v1/responses', account.client.key, { ...body, input: 'Hi?' }, key);
+    assert.equal(ofKey.status, 422, ofKey.text);
+    assert.doesNotMatch(ofKey.text, /another credential/);
   });
 });

@@ -61,7 +61,8 @@ const FILL = [
           ('start_task', 'acct', 'open-4', false, now() - interval '1 hour', 0),
           ('deliver_callback', 'acct', 'open-2', true, now() - interval '4 seconds', 0)`,
   `INSERT INTO upstream_states (upstream, slots_taken, paused_until, failures, open_until)
-   VALUES ('busy', 3, now() + interval '1 hour', 0, NULL), ('broken', 0, NULL, 9, now() - interval '1 second')`,
+   VALUES ('busy', 3, now() + interval '1 hour', 0, NULL), ('broken', 0, NULL, 9, now() + interval '1 hour'),
+          ('tried by nothing since', 0, NULL, 9, now() - interval '1 second')`,
   `INSERT INTO upstream_waits (upstream, account_id, since, task_id, cap)
    SELECT 'busy', 'acct', now(), 'open-' || n, 3 FROM generate_series(1, 2) n`,
   `INSERT INTO background_calls (id, account_id, key_id, surface, state, created_at, ended_at)
@@ -169,6 +170,16 @@ describe('the values that are read at a scrape', () => {
         isDrained: false,
         slotsTaken: 3,
         waiting: 2,
+      },
+      {
+        upstream: 'tried by nothing since',
+        isPaused: false,
+        isFailing: false,
+        pauseReason: null,
+        credentialProblem: null,
+        isDrained: false,
+        slotsTaken: 0,
+        waiting: 0,
       },
     ]);
   });

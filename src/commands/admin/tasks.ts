@@ -128,7 +128,7 @@ async function showTask(database: Queryable, taskId: TaskId): Promise<Record<str
     held: formatUsd(heldNow(task)),
     captured: formatUsd(task.capturedMicroUsd ?? 0n),
     ...(work === undefined ? {} : { upstream: work.upstream, work: work.state, job: work.jobId }),
-    attempts: attemptsAt(events).map(({ at, upstream, outcome, reason }) => ({
+    attempts: attemptsAt(events, work).map(({ at, upstream, outcome, reason }) => ({
       at: timeOf(at),
       upstream,
       outcome,

@@ -21,6 +21,11 @@ const BYTES_PER_TOKEN = 1_000;
 /** The divisor for one account: it may have a quarter of the bytes that all accounts may have in memory. */
 const ACCOUNTS_SHARE = 4;
 /**
+ * What one piece of work counts as at most, as a part of its account's share: more than half, so that there is one such
+ * piece at a time, and not all, because requests of the account that never stop hold some.
+ */
+const MOST_OF_SHARE = 3 / 4;
+/**
  * The limits for requests without an account: sign-ins and the callbacks of providers, whose bodies have 256 kB at
  * most.
  */
@@ -35,11 +40,15 @@ export interface BodyAllowance {
   charge(bytes: number): Promise<void>;
   /** Counts the memory that received data takes, held until the release. @throws {ShareExhaustedError} */
   hold(bytes: number): void;
+  /** Whether it could hold so much more if nothing else of the sender was in memory: otherwise it never can. */
+  canHold(bytes: number): boolean;
   /** Nothing of the body is in memory any more; a second call does nothing. */
   release(): void;
 }
 
 export interface BodyAllowances {
+  /** What work in the background holds at most for one piece: with more it would wait for ever (line-bodies.ts). */
+  readonly mostAtOnce: number;
   ofAccount(caller: Pick<Caller, 'accountId'>): BodyAllowance;
   ofAddress(request: IncomingMessage): BodyAllowance;
   /** For the admin listener: not charged. */
@@ -54,10 +63,11 @@ export function createBodyAllowances(options: {
 }): BodyAllowances {
   const { limits, rateLimiter, clientAddress, metrics } = options;
   const common = { resource: 'request_bytes', retryAfterSeconds: RETRY_AFTER_SECONDS, metrics } as const;
+  const perAccount = (limits.inFlightMb * MB) / ACCOUNTS_SHARE;
   const accounts = createTenantShares({
     ...common,
     capacity: limits.inFlightMb * MB,
-    perTenant: (limits.inFlightMb * MB) / ACCOUNTS_SHARE,
+    perTenant: perAccount,
     leavesFree: true,
   });
   // Separate, so that clients without an account take nothing from those that have one.
@@ -67,7 +77,7 @@ export function createBodyAllowances(options: {
     perTenant: UNKNOWN.inFlightPerAddress,
   });
 
-  const allowance = (shares: TenantShares, tenant: string, budget?: Budget): BodyAllowance => {
+  const allowance = (shares: TenantShares, most: number, tenant: string, budget?: Budget): BodyAllowance => {
     let lease: Lease | undefined;
     return {
       tenant,
@@ -92,6 +102,7 @@ export function createBodyAllowances(options: {
         const by = lease.grow(bytes);
         if (by !== undefined) throw new ShareExhaustedError('request_bytes', by, RETRY_AFTER_SECONDS);
       },
+      canHold: (bytes) => (lease?.units ?? 0) + bytes <= most,
       release() {
         lease?.release();
       },
@@ -99,14 +110,18 @@ export function createBodyAllowances(options: {
   };
 
   return {
+    mostAtOnce: Math.floor(perAccount * MOST_OF_SHARE),
     ofAccount({ accountId }) {
       const perMinute = (limits.mbPerMinute * MB) / BYTES_PER_TOKEN;
-      return allowance(accounts, accountId, { id: `bytes:${accountId}`, perMinute });
+      return allowance(accounts, perAccount, accountId, { id: `bytes:${accountId}`, perMinute });
     },
     ofAddress(request) {
       const address = addressBlock(clientAddress(request));
-      return allowance(addresses, address, { id: `bytes:${address}`, perMinute: UNKNOWN.perMinute / BYTES_PER_TOKEN });
+      return allowance(addresses, UNKNOWN.inFlightPerAddress, address, {
+        id: `bytes:${address}`,
+        perMinute: UNKNOWN.perMinute / BYTES_PER_TOKEN,
+      });
     },
-    ofOperator: () => allowance(accounts, 'operator'),
+    ofOperator: () => allowance(accounts, perAccount, 'operator'),
   };
 }

@@ -1,7 +1,8 @@
 /**
  * The lines of batches as the bodies of requests: what they take in memory is their account's share of it, and large
  * ones are parsed in the same threads. They are not charged to its bytes per minute: no client waits for them, and their
- * pace is that of the shares.
+ * pace is that of the shares. What needs more than the account can have, as the answer of a line may, counts as most of
+ * its share, and so is in memory alone.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LineBodies } from '../../batches/line.ts';
@@ -20,7 +21,7 @@ export function createLineBodies(http: Pick<HttpContext, 'bodies' | 'bodyThreads
       for (;;) {
         signal.throwIfAborted();
         try {
-          allowance.hold(bytes);
+          allowance.hold(Math.min(bytes, bodies.mostAtOnce));
           return () => allowance.release();
         } catch (error) {
           if (!(error instanceof ShareExhaustedError)) throw error;

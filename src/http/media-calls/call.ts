@@ -34,7 +34,7 @@ import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
-import { isAutomaticRetry, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
+import { isAutomaticRetry, mismatchFor, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
@@ -322,7 +322,7 @@ async function createTask(
   const large = { facts, nextTurn: NO_TURNS };
   const created = await http.taskCreator
     .create(caller, call.task, key, call.isBudgeted === true ? undefined : take, large, waiter)
-    .catch((error: unknown) => Promise.reject(inFieldsOf(call, error)));
+    .catch((error: unknown) => Promise.reject(inFieldsOf(call, mismatchFor(caller, error)) as Error));
   if (created.isReplay) ctx.set('Idempotent-Replay', 'true');
   else {
     call.onCreated?.();

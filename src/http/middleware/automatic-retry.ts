@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
+import { IdempotencyMismatchError } from '../../tasks/create/used-keys.ts';
 import { fingerprint } from '../../tasks/record/fingerprint.ts';
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 
@@ -12,11 +13,20 @@ import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
  *
  * @param sent the request with its path, as it was sent.
  */
-export function resultFingerprint(
-  { tokenId, scopes }: Pick<Caller, 'tokenId' | 'scopes'>,
-  sent: Readonly<Record<string, unknown>>,
-): Fingerprint {
-  return fingerprint(tokenId === undefined || scopes.has('tasks:read') ? sent : { ...sent, token: tokenId });
+export function resultFingerprint(caller: Recognised, sent: Readonly<Record<string, unknown>>): Fingerprint {
+  return fingerprint(findsAnyEqual(caller) ? sent : { ...sent, token: caller.tokenId });
+}
+
+type Recognised = Pick<Caller, 'tokenId' | 'scopes'>;
+
+function findsAnyEqual({ tokenId, scopes }: Recognised): boolean {
+  return tokenId === undefined || scopes.has('tasks:read');
+}
+
+/** An error as it is for the caller of `resultFingerprint`: its request may be equal to one of another credential. */
+export function mismatchFor(caller: Recognised, error: unknown): unknown {
+  if (!(error instanceof IdempotencyMismatchError) || findsAnyEqual(caller)) return error;
+  return new IdempotencyMismatchError('with a different request body or by another credential', { cause: error });
 }
 
 /** Whether a request is such a repetition. */

@@ -64,6 +64,7 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
         logChange(http, ctx, 'set provider', { provider: provider.name, changed: Object.keys(body).join(', ') });
         await upstreamSettings.refresh();
         if (typeof body.credential === 'string') await http.credentialProbes.probe(find(provider.name));
+        await http.catalogue.settingsAdopted();
         return present(find(provider.name), await readVerifications(database));
       },
     }),
@@ -83,6 +84,7 @@ export function adminProviderRoutes(http: HttpContext): readonly Route[] {
         await changeProviderSettings(database, cipher, provider, { secret: null, baseUrl: null });
         logChange(http, ctx, 'reset provider', { provider: provider.name });
         await upstreamSettings.refresh();
+        await http.catalogue.settingsAdopted();
         return present(find(provider.name), await readVerifications(database));
       },
     }),

@@ -24,7 +24,7 @@ import {
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
+import { isAutomaticRetry, mismatchFor, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
 import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import { closedSignal } from './closed-signal.ts';
@@ -69,7 +69,11 @@ export async function createInBackground(
   const creation = { model, body, fingerprint: resultFingerprint(caller, { 'POST /v1/responses': body }) };
   // With a key, the key alone decides which requests are one.
   const { id, isReplay } =
-    key === undefined ? await createAwaited(http, request, creation) : await createKeyed(http, request, creation, key);
+    key === undefined
+      ? await createAwaited(http, request, creation)
+      : await createKeyed(http, request, creation, key).catch((error: unknown) =>
+          Promise.reject(mismatchFor(caller, error) as Error),
+        );
   if (isReplay) ctx.set('Idempotent-Replay', 'true');
   setTextLimitHeaders(http, ctx, caller);
   // That of an attempt before may have ended, with images.

@@ -20,7 +20,6 @@ import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { ImageCallItem } from '../../text/responses/items.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { ImageTool, RequestedImageTool } from '../../text/tools/image-tool.ts';
-import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from '../app/context.ts';
 import { resultFingerprint } from '../middleware/automatic-retry.ts';
 import { RequestError, problemOf } from '../app/errors.ts';
@@ -31,6 +30,7 @@ import { describeFailure } from '../media-calls/failure.ts';
 import { whenThereIsRoom } from './await-room.ts';
 import { waitForTask } from './await-task.ts';
 import { imageOutputOf, readImage } from './task-images.ts';
+import type { ImageAllowance } from './task-images.ts';
 
 const ENDPOINT = 'images/generations';
 /** In place of the prompt that the model will write. */
@@ -59,7 +59,7 @@ export interface ImageToolCall {
   readonly textModel: Pick<TextModelDefinition, 'name' | 'imageModel'>;
   readonly requested: RequestedImageTool;
   /** For the memory of the images. */
-  readonly allowance: Pick<BodyAllowance, 'hold'>;
+  readonly allowance: ImageAllowance;
   readonly attempt: Attempt;
   /** A task was created, or found: all so far. */
   readonly onTask?: ((taskIds: readonly TaskId[]) => void) | undefined;

@@ -14,8 +14,10 @@ import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
+import { RequestError } from '../app/errors.ts';
 
 const NONE: InlinedImages = new Map();
+const TOO_MUCH = 'the images take more memory than an account may have here';
 
 interface Reading {
   readonly caller: Caller;
@@ -44,7 +46,10 @@ export async function prepareImages(
   if (!fetches && !images.some(({ url }) => fileIdOf(url) !== undefined)) return NONE;
   const allowance = http.bodies.ofAccount(caller);
   over.addEventListener('abort', () => allowance.release());
-  const hold = (bytes: number): void => allowance.hold(bytes);
+  const hold = (bytes: number): void => {
+    if (!allowance.canHold(bytes)) throw new RequestError('payload_too_large', TOO_MUCH);
+    allowance.hold(bytes);
+  };
   const files = await readFiles(http, { caller, signal, hold }, images);
   if (!fetches) return files;
   return new Map([...files, ...(await inlineImages(images, http, { accountId, signal, hold }))]);

@@ -15,12 +15,12 @@ import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
-import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import { taskIdHeader } from '../media-calls/call.ts';
 import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
 import type { TextCallRequest, WaitingClient } from './detached-call.ts';
 import { prepareImageTool } from './image-tool.ts';
 import { withTaskImages } from './task-images.ts';
+import type { ImageAllowance } from './task-images.ts';
 
 type Request = Pick<TextCallRequest, 'caller' | 'until'>;
 type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
@@ -29,7 +29,7 @@ type Parts = Pick<HttpContext, 'bodies' | 'database' | 'store' | 'now'>;
  * The memory of the images of one response, until it is over. What is read after that is dropped at once, and not
  * counted: nothing would release it.
  */
-function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Request): Pick<BodyAllowance, 'hold'> {
+function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Request): ImageAllowance {
   const allowance = http.bodies.ofAccount(caller);
   const over = until();
   over.addEventListener('abort', () => allowance.release());
@@ -37,6 +37,7 @@ function allowanceOf(http: Pick<HttpContext, 'bodies'>, { caller, until }: Reque
     hold(bytes) {
       if (!over.aborted) allowance.hold(bytes);
     },
+    canHold: (bytes) => allowance.canHold(bytes),
   };
 }
 
@@ -73,7 +74,7 @@ async function withFrameImages(
   http: Parts,
   { accountId }: Caller,
   frame: string,
-  allowance: Pick<BodyAllowance, 'hold'>,
+  allowance: ImageAllowance,
 ): Promise<string> {
   const { type, ...event } = dataOf(frame) ?? {};
   const { item, response } = event;

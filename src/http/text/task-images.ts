@@ -8,12 +8,16 @@ import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
+import { asBase64 } from '../../text/inline-images.ts';
 import { isImageCall } from '../../text/responses/image-calls.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from '../app/context.ts';
 
 /** A larger image is not part of a response; the task has it. */
 export const MAX_RESULT_BYTES = 16_000_000;
+
+/** The memory for the images of one response. */
+export type ImageAllowance = Pick<BodyAllowance, 'hold' | 'canHold'>;
 
 type Parts = Pick<HttpContext, 'database' | 'store' | 'now'>;
 
@@ -26,17 +30,14 @@ export function imageOutputOf(http: Pick<HttpContext, 'now'>, task: TaskDetail):
 }
 
 /**
- * An image in base64; null: it is gone, or too large.
+ * An image in base64; null: it is gone, or too large, by itself or with those before it.
  *
  * @param allowance for the memory that it takes. @throws {ShareExhaustedError}
  */
-export async function readImage(
-  http: Parts,
-  output: TaskOutput,
-  allowance: Pick<BodyAllowance, 'hold'>,
-): Promise<string | null> {
-  if (output.sizeBytes > MAX_RESULT_BYTES) return null;
-  allowance.hold(4 * Math.ceil(output.sizeBytes / 3));
+export async function readImage(http: Parts, output: TaskOutput, allowance: ImageAllowance): Promise<string | null> {
+  const bytes = asBase64(output.sizeBytes);
+  if (output.sizeBytes > MAX_RESULT_BYTES || !allowance.canHold(bytes)) return null;
+  allowance.hold(bytes);
   try {
     const { objectKey } = await readServableOutput(http.database, output.id);
     return (await buffer(await http.store.read(objectKey))).toString('base64');
@@ -57,22 +58,23 @@ export async function withTaskImages<Item extends { readonly type: string }>(
   http: Parts,
   accountId: string,
   items: readonly Item[],
-  allowance: Pick<BodyAllowance, 'hold'>,
+  allowance: ImageAllowance,
 ): Promise<readonly Item[]> {
   const filled: Item[] = [];
-  for (const item of items) {
+  // The latest first: if not all of them fit, it is the earlier ones that are left out.
+  for (const item of items.toReversed()) {
     const taskId = isImageCall(item) && item.status === 'completed' ? item.task_id : undefined;
     // One after the other: of each only the text is left in memory.
     filled.push(taskId === undefined ? item : { ...item, result: await resultOf(http, accountId, taskId, allowance) });
   }
-  return filled;
+  return filled.toReversed();
 }
 
 async function resultOf(
   http: Parts,
   accountId: string,
   taskId: string,
-  allowance: Pick<BodyAllowance, 'hold'>,
+  allowance: ImageAllowance,
 ): Promise<string | null> {
   if (!isTaskId(taskId)) return null;
   const task = await readTask(http.database, taskId, accountId).catch((error: unknown) => {

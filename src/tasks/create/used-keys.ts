@@ -7,13 +7,13 @@ import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
 
-/** The same Idempotency-Key was used with another body (contract §1: 422). */
+/** The same Idempotency-Key was used for another request (contract §1: 422). */
 export class IdempotencyMismatchError extends DarkroomError {
   override readonly name = 'IdempotencyMismatchError';
   override readonly kind = 'idempotency_key_mismatch';
 
-  constructor() {
-    super('this Idempotency-Key was used with a different request body; use a new key for a new request');
+  constructor(use = 'with a different request body', options?: ErrorOptions) {
+    super(`this Idempotency-Key was used ${use}; use a new key for a new request`, options);
   }
 }
 

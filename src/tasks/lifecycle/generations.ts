@@ -52,11 +52,14 @@ export interface WorkAtUpstream {
   readonly upstream: string;
   readonly state: Generation['state'];
   readonly jobId: string | null;
+  /** When that was recorded, in Unix seconds. */
+  readonly at: number;
 }
 
 const selectWork: Statement = {
   name: 'select_work_at_upstream',
-  text: 'SELECT upstream, state, job_id AS "jobId" FROM generations WHERE task_id = $1',
+  text: `SELECT upstream, state, job_id AS "jobId", floor(extract(epoch FROM updated_at))::float8 AS at
+           FROM generations WHERE task_id = $1`,
 };
 
 /** Undefined: none has it. */

@@ -144,7 +144,7 @@ export async function readTimeline(
 interface UpstreamAttempt {
   /** Unix seconds. */
   readonly at: number;
-  /** Its id, else its position in the route, from 1. */
+  /** Its id, else its position in the route, from 1, or its name in records. */
   readonly upstream: string;
   readonly outcome: 'accepted' | 'rejected' | 'unanswered' | 'failed';
   readonly reason: string | undefined;
@@ -157,12 +157,27 @@ const ATTEMPTS: ReadonlyMap<string, UpstreamAttempt['outcome']> = new Map([
   ['provider_failed', 'failed'],
 ]);
 
-/** What upstreams did with a task, in order. */
-export function attemptsAt(events: readonly TaskEvent[]): readonly UpstreamAttempt[] {
-  return events.flatMap(({ at, type, detail }) => {
+/** What is recorded of the upstream that has or had the work of a task. */
+interface RecordedWork {
+  readonly upstream: string;
+  /** `intent`: it is not known whether the upstream has accepted it. */
+  readonly state: 'intent' | 'submitted' | 'produced';
+  /** When that was recorded, in Unix seconds. */
+  readonly at: number;
+}
+
+/**
+ * What upstreams did with a task, in order.
+ *
+ * @param work undefined: no upstream has it. One that answers a submit with the result is in the timeline by that alone.
+ */
+export function attemptsAt(events: readonly TaskEvent[], work: RecordedWork | undefined): readonly UpstreamAttempt[] {
+  const attempts = events.flatMap(({ at, type, detail }): readonly UpstreamAttempt[] => {
     const outcome = ATTEMPTS.get(type);
     if (outcome === undefined) return [];
     const { upstream = '', reason } = detail ?? {};
     return [{ at, upstream: String(upstream), outcome, reason: reason === undefined ? undefined : String(reason) }];
   });
+  if (work === undefined || work.state === 'intent' || attempts.at(-1)?.outcome === 'accepted') return attempts;
+  return [...attempts, { at: work.at, upstream: work.upstream, outcome: 'accepted', reason: undefined }];
 }

@@ -32,7 +32,7 @@ export const UpstreamSchema = Type.Object(
       type: 'string',
       enum: ['open', 'paused', 'failing', 'drained', 'unknown'],
       description:
-        '`open`: the upstream answered within the last hour. `paused`: the upstream requested a pause, or its credential needs one. `failing`: the upstream failed repeatedly and its circuit breaker is open, or it rejected the credential. `drained`: an operator lets no new work go there; its jobs continue. `unknown`: nothing used it for a while, so that nobody knows.',
+        '`open`: the upstream answered within the last hour. `paused`: the upstream requested a pause, or its credential needs one. `failing`: the upstream failed repeatedly and its circuit breaker is open, until `retryAt`, or it rejected the credential. `drained`: an operator lets no new work go there; its jobs continue. `unknown`: nothing used it for a while, or not since `retryAt`, so that nobody knows.',
     }),
     pausedUntil: unixSecondsOrZero('the upstream is not paused.'),
     pauseReason: Type.Optional(
@@ -116,7 +116,9 @@ export const AdminTaskSchema = Type.Object(
       Type.Object(
         {
           at: UnixSeconds,
-          upstream: Type.String({ description: 'The id of the upstream, or its position in the route, from 1.' }),
+          upstream: Type.String({
+            description: 'The id of the upstream, or its position in the route, from 1, or its name in `work`.',
+          }),
           outcome: Type.Unsafe<'accepted' | 'rejected' | 'unanswered' | 'failed'>({
             type: 'string',
             enum: ['accepted', 'rejected', 'unanswered', 'failed'],

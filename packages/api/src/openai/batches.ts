@@ -126,7 +126,8 @@ export const BatchSchema = Type.Object({
     Type.Unsafe<WaitReason>({
       type: 'string',
       enum: [...WAIT_REASONS],
-      description: 'Why some of its lines wait, while they do. Ours.',
+      description:
+        'Why some of its lines wait, while they do; `service` also while its files cannot be read or written. Ours.',
     }),
   ),
   output_file_id: Type.Optional(Type.String({ description: 'The results of the lines that succeeded.' })),

@@ -170,7 +170,7 @@ export interface Batch {
   completion_window: string;
   status: 'validating' | 'in_progress' | 'finalizing' | 'completed' | 'failed' | 'expired' | 'cancelling' | 'cancelled';
   /**
-   * Why some of its lines wait, while they do. Ours.
+   * Why some of its lines wait, while they do; `service` also while its files cannot be read or written. Ours.
    */
   waiting_for?: 'account' | 'daily_spend_cap' | 'rate_limit' | 'model' | 'service';
   /**

@@ -223,7 +223,7 @@ class Batch(BaseModel):
     )
     waiting_for: Literal["account", "daily_spend_cap", "rate_limit", "model", "service"] | str | None = None
     """
-    Why some of its lines wait, while they do. Ours.
+    Why some of its lines wait, while they do; `service` also while its files cannot be read or written. Ours.
     """
     output_file_id: str | None = None
     """
