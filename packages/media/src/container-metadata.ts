@@ -87,19 +87,23 @@ export async function readOggMetadata(source: ByteSource, file: FileWindow, star
   return { ...whole, ...lengthOf(seconds) };
 }
 
-/** Where a stream begins after another one had data. */
+/**
+ * Where a stream begins after another one had data. Every page is found, whatever is between them, and whatever a header
+ * says about the length of its page.
+ */
 async function findChains(file: FileWindow, start: number): Promise<readonly number[]> {
   const starts = [start];
   let hasData = false;
-  for (let at = start; starts.length <= MAX_CHAINS;) {
-    const header = await file.at(at, PAGE_HEADER_BYTES + 255);
-    if (header.length < PAGE_HEADER_BYTES || header.toString('latin1', 0, 4) !== 'OggS') return starts;
-    const isFirstPage = (header.readUInt8(5) & 2) !== 0;
-    if (isFirstPage && hasData) starts.push(at);
-    hasData = !isFirstPage;
-    const segments = header.readUInt8(26);
-    const lacing = header.subarray(PAGE_HEADER_BYTES, PAGE_HEADER_BYTES + segments);
-    at += PAGE_HEADER_BYTES + segments + lacing.reduce((sum, bytes) => sum + bytes, 0);
+  for (let position = start; starts.length <= MAX_CHAINS;) {
+    const bytes = await file.from(position, PAGE_HEADER_BYTES);
+    if (bytes.length < PAGE_HEADER_BYTES) return starts;
+    const end = bytes.length - PAGE_HEADER_BYTES + 1;
+    for (let at = bytes.indexOf('OggS'); at >= 0 && at < end; at = bytes.indexOf('OggS', at + 1)) {
+      const isFirstPage = (bytes.readUInt8(at + 5) & 2) !== 0;
+      if (isFirstPage && hasData) starts.push(position + at);
+      hasData = !isFirstPage;
+    }
+    position += end;
   }
   return starts;
 }
