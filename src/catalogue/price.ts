@@ -195,8 +195,9 @@ function reportedQuantity({ unit }: Pricing, usage: ProviderUsage = {}): Decimal
   const { credits, totalTokens, inputTokens, outputTokens } = usage;
   if (unit === 'credit') return credits === undefined ? undefined : exact(credits);
   if (unit === 'input_second') {
-    const seconds = usage.countedInputSeconds ?? usage.inputSeconds;
-    return seconds === undefined ? undefined : exact(seconds);
+    // No count finds all that every decoder finds: where provider and count disagree, it is the larger one.
+    const seconds = [usage.countedInputSeconds, usage.inputSeconds].filter((each) => each !== undefined);
+    return seconds.length === 0 ? undefined : seconds.map(exact).reduce(largerOf);
   }
   if (totalTokens !== undefined) return exact(totalTokens);
   const parts = [inputTokens, outputTokens].filter((part) => part !== undefined);
