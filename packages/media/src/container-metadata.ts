@@ -2,7 +2,7 @@
  * What the tables of an MP4, WebM, Matroska or Ogg say: which tracks there are, how large the image is, and when the last
  * packet ends. Read in pieces from the object store, and no more of them than the file has bytes. Nothing is decoded.
  */
-import type { Input } from 'mediabunny';
+import type { Input, InputTrack } from 'mediabunny';
 import type { ByteSource } from './byte-source.ts';
 import type { AudioLength } from './audio-frames.ts';
 import { lengthOf } from './audio-frames.ts';
@@ -60,6 +60,9 @@ export async function readContainerMetadata(source: ByteSource, beginning: Buffe
     input.dispose();
   }
 }
+
+/** Two blocks of the slowest AAC have as much. */
+const LAST_BLOCK_SECONDS = 0.25;
 
 /** A file of more is no recording, and is not read to its end. */
 const MAX_CHAINS = 10;
@@ -129,10 +132,13 @@ async function readMetadata(input: Input): Promise<ContainerMetadata> {
   const audio = await input.getPrimaryAudioTrack();
   const isMp4 = ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
   const isEmpty = isMp4 && (await input.getTracks()).length === 0;
-  // A video lasts as long as its frames: the last block of its audio may be longer. The length in a header is not
-  // believed: recorders that stream write none, and any other may be wrong.
-  const track = video ?? audio;
-  const seconds = track === null ? 0 : await track.computeDuration().catch(() => 0);
+  // A video lasts as long as its frames, or as its audio if that goes on: the last block of audio may end a little later.
+  // The length in a header is not believed: recorders that stream write none, and any other may be wrong.
+  const secondsOf = async (track: InputTrack | null): Promise<number> =>
+    track === null ? 0 : await track.computeDuration().catch(() => 0);
+  const [videoSeconds, audioSeconds] = [await secondsOf(video), await secondsOf(audio)];
+  const isByAudio = audioSeconds > videoSeconds + (video === null ? 0 : LAST_BLOCK_SECONDS);
+  const seconds = isByAudio ? audioSeconds : videoSeconds;
   const [width, height] = video === null ? [0, 0] : [await video.getDisplayWidth(), await video.getDisplayHeight()];
   const channels = audio === null ? undefined : await audio.getNumberOfChannels();
   return {

@@ -5,6 +5,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import {
+  BufferTarget,
+  EncodedAudioPacketSource,
+  EncodedPacket,
+  EncodedVideoPacketSource,
+  MkvOutputFormat,
+  Mp4OutputFormat,
+  Output,
+  WebMOutputFormat,
+} from 'mediabunny';
 import sharp from 'sharp';
 import { writeAudio } from '../src/encode.ts';
 import { UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
@@ -261,6 +271,39 @@ describe('inspecting media', () => {
         });
       });
     }
+
+    for (const format of [new MkvOutputFormat(), new WebMOutputFormat({ appendOnly: true }), new Mp4OutputFormat()]) {
+      it(`takes a ${format.fileExtension} with one image for as long as its audio`, async () => {
+        const target = new BufferTarget();
+        const output = new Output({ format, target });
+        const [video, audio] = [new EncodedVideoPacketSource('vp9'), new EncodedAudioPacketSource('opus')];
+        output.addVideoTrack(video);
+        output.addAudioTrack(audio);
+        await output.start();
+        const decoderConfig = { codec: 'vp09.00.10.08', codedWidth: 64, codedHeight: 48 };
+        await video.add(new EncodedPacket(Buffer.from('frame'), 'key', 0, 0.1), { decoderConfig });
+        for (let at = 0; at < 50 * 30; at += 1) {
+          const sound = { decoderConfig: { codec: 'opus', sampleRate: 48_000, numberOfChannels: 1 } };
+          await audio.add(new EncodedPacket(Buffer.from('sound'), 'key', at / 50, 1 / 50), sound);
+        }
+        await output.finalize();
+
+        const { kind, durationSeconds = 0 } = await inspectStored(Buffer.from(target.buffer ?? assert.fail()));
+
+        assert.equal(kind, 'video');
+        assert.ok(Math.abs(durationSeconds - 30) <= 1 / 50, `${durationSeconds}`);
+      });
+    }
+
+    it('takes a video for as long as its frames if its audio ends with the last of them', async () => {
+      const sound = path.join(directory, 'sound.m4a');
+      const audio = { path: sound, format: 'aac', inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+      await writeAudio({ ...audio, samples: [tone(440, 48_000, 1.4)] });
+      const file = path.join(directory, 'with-sound.mp4');
+      await writeVideo({ path: file, width: 64, height: 64, fps: 24, frames: 30, audio: { path: sound } });
+
+      assert.equal((await inspectStored(await readFile(file))).durationSeconds, SECONDS);
+    });
 
     it('takes an audio brand for a video if it has images', async () => {
       const file = path.join(directory, 'branded.mp4');
