@@ -101,6 +101,54 @@ export async function measureAdts(file: FileWindow, start: number): Promise<Audi
   return lengthOf(seconds, channels);
 }
 
+/** So many frames in a row are none by chance. */
+const SURE_FRAMES = 3;
+/** As much of a file as may be zeros before its audio. */
+const MOST_ZEROS = 1024 * 1024;
+/** As much as may be between a tag and the audio: a tag may have been cut or written twice. */
+const MOST_JUNK = 16 * 1024;
+
+/**
+ * What audio begins at a position or behind zeros, and if that is the end of a tag, near it.
+ *
+ * @returns undefined: none that consists of frames.
+ */
+export async function detectFrames(file: FileWindow, start: number): Promise<'mpeg' | 'aac' | undefined> {
+  const first = await endOfZeros(file, start);
+  const beginning = Buffer.from(await file.at(first, start > 0 ? MOST_JUNK : 1));
+  for (let at = beginning.indexOf(0xff); at >= 0; at = beginning.indexOf(0xff, at + 1)) {
+    if (await isChain(file, first + at, layerThreeFrame)) return 'mpeg';
+    if (await isChain(file, first + at, adtsFrame)) return 'aac';
+  }
+  return undefined;
+}
+
+async function endOfZeros(file: FileWindow, start: number): Promise<number> {
+  let position = start;
+  while (position < Math.min(file.sizeBytes, start + MOST_ZEROS)) {
+    const bytes = await file.from(position, 1);
+    const at = bytes.findIndex((byte) => byte !== 0);
+    if (at >= 0 || bytes.length === 0) return position + Math.max(at, 0);
+    position += bytes.length;
+  }
+  return position;
+}
+
+function layerThreeFrame(bytes: Buffer, at: number): Frame | undefined {
+  return ((bytes[at + 1] ?? 0) & 0x06) === 0x02 ? mpegFrame(bytes, at) : undefined;
+}
+
+async function isChain(file: FileWindow, start: number, frameAt: typeof mpegFrame): Promise<boolean> {
+  let at = start;
+  for (let frames = 0; frames < SURE_FRAMES; frames += 1) {
+    const bytes = await file.at(at, NEXT_BYTES);
+    const frame = bytes.length < NEXT_BYTES ? undefined : frameAt(bytes, 0);
+    if (frame === undefined) return false;
+    at += frame.bytes;
+  }
+  return true;
+}
+
 /** As much of a frame as is looked at. */
 const NEXT_BYTES = 64;
 /** Two headers of one kind as near to one another are hardly chance. */
@@ -191,7 +239,10 @@ const MAX_CHUNKS = 10_000;
 const DATA = 0x64_61_74_61;
 const PCM = 1;
 const FLOAT = 3;
+const MP3 = 0x55;
 const EXTENSIBLE = 0xff_fe;
+/** The size of a chunk whose size `ds64` has (EBU Tech 3306: RF64). */
+const WIDE = 0xff_ff_ff_ff;
 const MS_ADPCM = 0x2;
 const IMA_ADPCM = 0x11;
 /** A-law and µ-law: a byte for a sample. */
@@ -213,13 +264,21 @@ interface WaveFormat {
 export async function measureWave(file: FileWindow): Promise<AudioLength> {
   const beginning = await file.at(0, 8);
   if (beginning.length < 8) return {};
-  const ends = [8 + beginning.readUInt32LE(4), file.sizeBytes].filter((end) => end <= file.sizeBytes);
-  let format: WaveFormat | undefined;
+  const ends = [8 + beginning.readUInt32LE(4), file.sizeBytes];
+  let format: WaveFormat | 'mp3' | undefined;
+  let wideBytes: number | undefined;
   let hasFormat = false;
   for (let [at, chunks] = [12, 0]; chunks < MAX_CHUNKS; chunks += 1) {
     const head = await file.at(at, 8);
     if (head.length < 8) return {};
-    const [name, size] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
+    const [name, stated] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
+    const size = name === 'data' && stated === WIDE ? (wideBytes ?? stated) : stated;
+    if (name === 'ds64') {
+      const sizes = await file.at(at + 8, 16);
+      if (sizes.length < 16) return {};
+      ends.push(8 + Number(sizes.readBigUInt64LE(0)));
+      wideBytes = Number(sizes.readBigUInt64LE(8));
+    }
     // Decoders use the first one.
     if (name === 'fmt ' && !hasFormat) {
       format = waveFormat(await file.at(at + 8, Math.min(size, 64)));
@@ -227,7 +286,10 @@ export async function measureWave(file: FileWindow): Promise<AudioLength> {
     }
     if (name === 'data') {
       if (format === undefined) return {};
-      const bytes = (await isChunk(file, at, { size, ends })) ? await dataBytes(file, at) : file.sizeBytes - at - 8;
+      if (format === 'mp3') return measureMp3(file, at + 8);
+      const bytes = (await isChunk(file, at, { size, ends }))
+        ? size + (await dataBytes(file, at + 8 + size + (size & 1)))
+        : file.sizeBytes - at - 8;
       const { channels, rate, blockBytes, samplesIn } = format;
       const samples = Math.floor(bytes / blockBytes) * samplesIn(blockBytes) + samplesIn(bytes % blockBytes);
       return lengthOf(samples / rate, channels);
@@ -259,12 +321,13 @@ async function dataBytes(file: FileWindow, from: number): Promise<number> {
   return total;
 }
 
-function waveFormat(body: Buffer): WaveFormat | undefined {
+function waveFormat(body: Buffer): WaveFormat | 'mp3' | undefined {
   if (body.length < 14) return undefined;
   const stated = body.readUInt16LE(0);
   const tag = stated === EXTENSIBLE && body.length >= 26 ? body.readUInt16LE(24) : stated;
   const [channels, rate, blockAlign] = [body.readUInt16LE(2), body.readUInt32LE(4), body.readUInt16LE(12)];
   if (channels === 0 || rate === 0) return undefined;
+  if (tag === MP3) return 'mp3';
   const bits = LAWS.includes(tag) ? 8 : body.length >= 16 ? body.readUInt16LE(14) : 8;
   if (bits === 0) return undefined;
   if (tag === MS_ADPCM || tag === IMA_ADPCM) {
@@ -286,7 +349,7 @@ async function isChunk(
   at: number,
   { size, ends }: { readonly size: number; readonly ends: readonly number[] },
 ): Promise<boolean> {
-  if (size === 0) return false;
+  if (size === 0 || at + 8 + size > file.sizeBytes) return false;
   let next = at + 8 + size;
   for (let chunks = 0; chunks < MAX_CHUNKS; chunks += 1) {
     next += next & 1;

@@ -152,6 +152,23 @@ describe('inspecting media', () => {
     }
   });
 
+  it('reads the size of a JPEG behind what decoders skip between its segments', async () => {
+    const plain = await createImage(300, 200).jpeg().toBuffer();
+    const first = 4 + plain.readUInt16BE(4);
+    for (const between of [
+      Buffer.alloc(1, 0xff),
+      Buffer.alloc(50_000, 0xff),
+      Buffer.from([0xff, 0x01]),
+      Buffer.from([0xff, 0xd0]),
+      Buffer.alloc(100),
+      Buffer.from([7, 0xff, 0]),
+    ]) {
+      const bytes = Buffer.concat([plain.subarray(0, first), between, plain.subarray(first)]);
+      const { mimeType, width, height } = await inspectStored(bytes);
+      assert.deepEqual({ mimeType, width, height }, { mimeType: 'image/jpeg', width: 300, height: 200 });
+    }
+  });
+
   it('reads only the beginning of a large image', async () => {
     const bytes = await sharp(randomBytes(1500 * 1000 * 3), { raw: { width: 1500, height: 1000, channels: 3 } })
       .png()
@@ -174,6 +191,8 @@ describe('inspecting media', () => {
       [box('isom'), 'video/mp4', 'video', 'mp4'],
       [box('M4V '), 'video/mp4', 'video', 'mp4'],
       [box('qt  '), 'video/quicktime', 'video', 'mov'],
+      [box('3gp4'), 'video/mp4', 'video', 'mp4'],
+      [box('3g2a'), 'video/mp4', 'video', 'mp4'],
       [box('M4A '), 'audio/mp4', 'audio', 'm4a'],
       [ebml, 'video/webm', 'video', 'webm'],
       [wav, 'audio/wav', 'audio', 'wav'],
@@ -389,6 +408,33 @@ describe('inspecting media', () => {
       }
     });
 
+    it('takes frames behind zeros for what they are, and a few of them behind other bytes for nothing', async () => {
+      const mp3 = Buffer.alloc(417);
+      mp3.writeUInt32BE(0xff_fb_90_c4);
+      const aac = Buffer.alloc(400);
+      aac.set([0xff, 0xf1, 0x50, 0x80, 400 >> 3, 0x1f, 0xfc]);
+      const tag = Buffer.from('ID3\x04\0\0\0\0\0\x0aTIT2......', 'latin1');
+      for (const [mimeType, frame, samples] of [
+        ['audio/mpeg', mp3, 1152],
+        ['audio/aac', aac, 1024],
+      ] as const) {
+        const frames = Array.from({ length: 100 }, () => frame);
+        for (const before of [
+          Buffer.alloc(10),
+          Buffer.alloc(100_000),
+          Buffer.concat([tag, Buffer.alloc(10)]),
+          Buffer.concat([tag, Buffer.from('some more')]),
+        ]) {
+          const metadata = await inspectStored(Buffer.concat([before, ...frames]));
+          assert.equal(metadata.mimeType, mimeType);
+          assert.equal(metadata.durationSeconds, Math.round((100 * samples) / 44.1) / 1000);
+        }
+        const chance = Buffer.concat([Buffer.alloc(10), frame, frame, Buffer.alloc(500)]);
+        await assert.rejects(inspectStored(chance), UnsupportedMediaError);
+        await assert.rejects(inspectStored(Buffer.concat([Buffer.from('text'), ...frames])), UnsupportedMediaError);
+      }
+    });
+
     it('takes only the first frame of an MP3 for a tag', async () => {
       const frame = Buffer.alloc(417);
       frame.writeUInt32BE(0xff_fb_90_c4);
@@ -464,6 +510,42 @@ describe('inspecting media', () => {
         const { durationSeconds } = await inspectStored(wave(format, bytes));
         assert.equal(durationSeconds, Math.round(samples / 8) / 1000, format.join());
       }
+    });
+
+    it('measures a WAV of more than 4 GB by its wide sizes, and MP3 in a WAV by its frames', async () => {
+      const file = path.join(directory, 'wide.wav');
+      const audio = { path: file, inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+      await writeAudio({ ...audio, format: 'wav', samples: tones });
+      const plain = await readFile(file);
+      const [format, data] = [plain.indexOf('fmt '), plain.indexOf('data')];
+      const samples = plain.subarray(data + 8);
+      const trailer = Buffer.from('LIST\x08\0\0\0INFOsome', 'latin1');
+      const wide = Buffer.concat([
+        Buffer.from('RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0', 'latin1'),
+        Buffer.alloc(28),
+        plain.subarray(format, format + 24),
+        Buffer.from('data\xff\xff\xff\xff', 'latin1'),
+        samples,
+        trailer,
+      ]);
+      const wav = { mimeType: 'audio/wav', kind: 'audio', extension: 'wav', durationSeconds: SECONDS, channels: 1 };
+      wide.writeBigUInt64LE(BigInt(wide.length - 8), 20);
+      wide.writeBigUInt64LE(BigInt(samples.length), 28);
+      assert.deepEqual(await inspectStored(wide), wav);
+      // Sizes of 0: all that follows counts.
+      wide.fill(0, 20, 36);
+      const all = Math.round((samples.length + trailer.length) / 96) / 1000;
+      assert.equal((await inspectStored(wide)).durationSeconds, all);
+
+      await writeAudio({ ...audio, format: 'mp3', samples: tones });
+      const frames = await readFile(file);
+      const inside = Buffer.concat([plain.subarray(0, data), Buffer.from('data\0\0\0\0', 'latin1'), frames]);
+      inside.writeUInt16LE(0x55, format + 8);
+      inside.writeUInt32LE(inside.length - 8, 4);
+      inside.writeUInt32LE(frames.length, data + 4);
+      const { mimeType, durationSeconds = 0 } = await inspectStored(inside);
+      assert.equal(mimeType, 'audio/wav');
+      assert.ok(Math.abs(durationSeconds - SECONDS) < 0.06, `${durationSeconds}`);
     });
 
     it('measures a WAV by the first of its formats', async () => {
