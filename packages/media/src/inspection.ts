@@ -13,7 +13,7 @@ import type { ByteSource } from './byte-source.ts';
 import { readContainerMetadata, readOggMetadata } from './container-metadata.ts';
 import { FileWindow } from './file-window.ts';
 import { readImageHeader } from './image-header.ts';
-import { mediaTypeOf } from './media-types.ts';
+import { audioTypeOf, mediaTypeOf } from './media-types.ts';
 import type { MediaMetadata } from './media-metadata.ts';
 import { id3Length } from './mp3-padding.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
@@ -35,13 +35,7 @@ const MIME_ALIASES: Readonly<Record<string, string>> = {
   'video/3gpp2': 'video/mp4',
 };
 
-/** A container says what it may hold, and its tracks what it holds: a recorder of speech writes these with audio only. */
-const OF_AUDIO: Readonly<Record<string, string>> = {
-  'video/mp4': 'audio/mp4',
-  'video/quicktime': 'audio/mp4',
-  'video/webm': 'audio/webm',
-  'video/x-matroska': 'audio/x-matroska',
-};
+/** A container says what it may hold, and its tracks what it holds. */
 const OF_VIDEO: Readonly<Record<string, string>> = { 'audio/mp4': 'video/mp4' };
 
 /**
@@ -81,7 +75,7 @@ export async function inspectSource(source: ByteSource): Promise<MediaMetadata> 
       ? await readOggMetadata(source, file, start)
       : await readContainerMetadata(source, start === 0 ? beginning : Buffer.alloc(0));
   const mimeType =
-    (content === undefined ? undefined : { audio: OF_AUDIO, video: OF_VIDEO }[content][claimed]) ?? claimed;
+    (content === 'audio' ? audioTypeOf(claimed) : content === 'video' ? OF_VIDEO[claimed] : undefined) ?? claimed;
   return { mimeType, ...(mediaTypeOf(mimeType) ?? type), ...stated };
 }
 

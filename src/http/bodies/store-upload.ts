@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaMetadata } from '@darkroom/media/inspect';
-import { isPhonePhotograph } from '@darkroom/media/media-types';
+import { audioTypeOf, extensionFor, isPhonePhotograph } from '@darkroom/media/media-types';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
@@ -35,12 +35,16 @@ export interface StoredFile {
   readonly sha256: string;
 }
 
-/** @param fields those that the form has beside its file; absent: none. */
+/**
+ * @param fields those that the form has beside its file; absent: none.
+ * @param options.isHeard whether of a video its audio alone counts.
+ */
 export async function storeUpload(
   http: HttpContext,
   request: IncomingMessage,
   accountId: string,
   fields?: FormFields,
+  { isHeard = false }: { readonly isHeard?: boolean } = {},
 ): Promise<Upload> {
   await requireRoom(http, request, accountId);
   return storing(http, async (begin) => {
@@ -51,8 +55,18 @@ export async function storeUpload(
       fields,
     );
     if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
-    return record(http, accountId, await servableForm(http, accountId, begin, stored));
+    const inspected = await servableForm(http, accountId, begin, stored);
+    return record(http, accountId, isHeard ? { ...inspected, metadata: heard(inspected.metadata) } : inspected);
   });
+}
+
+/** A video with audio as what it is to who only listens. */
+function heard(metadata: MediaMetadata): MediaMetadata {
+  const { channels, durationSeconds } = metadata;
+  const mimeType = audioTypeOf(metadata.mimeType);
+  if (channels === undefined || mimeType === undefined) return metadata;
+  const length = durationSeconds === undefined ? {} : { durationSeconds };
+  return { mimeType, kind: 'audio', extension: extensionFor(mimeType), channels, ...length };
 }
 
 /** Checked before a hundred megabytes are sent, as far as the size is known by then. */
