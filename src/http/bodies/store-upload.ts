@@ -120,18 +120,27 @@ export async function servableForm(
 ): Promise<InspectedFile> {
   const metadata = await inspect(http, accountId, stored);
   if (!isPhonePhotograph(metadata.mimeType)) return { stored, metadata };
-  const { sizeBytes, objectKey } = stored;
-  const source = { sizeBytes, read: () => http.store.read(objectKey) };
-  const { jpeg } = await http.previews
-    .make(accountId, source, PHOTOGRAPH_BOUNDS, AbortSignal.timeout(CONVERT_MS))
-    .catch((error: unknown) =>
-      Promise.reject(
-        error instanceof UndecodableMediaError ? new UnsupportedMediaError(metadata.mimeType, error.message) : error,
-      ),
-    );
+  const jpeg = await photographAsJpeg(http, accountId, { ...stored, mimeType: metadata.mimeType });
   const converted = await begin(jpeg, { maxBytes: jpeg.length });
-  await discardObject(http, objectKey);
+  await discardObject(http, stored.objectKey);
   return { stored: converted, metadata: await inspect(http, accountId, converted) };
+}
+
+/** @throws {UnsupportedMediaError} it cannot be decoded. */
+export async function photographAsJpeg(
+  http: HttpContext,
+  accountId: string,
+  { objectKey, sizeBytes, mimeType }: Pick<StoredFile, 'objectKey' | 'sizeBytes'> & { readonly mimeType: string },
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  const source = { sizeBytes, read: () => http.store.read(objectKey) };
+  const inTime = AbortSignal.timeout(CONVERT_MS);
+  const until = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
+  try {
+    return (await http.previews.make(accountId, source, PHOTOGRAPH_BOUNDS, until)).jpeg;
+  } catch (error) {
+    throw error instanceof UndecodableMediaError ? new UnsupportedMediaError(mimeType, error.message) : error;
+  }
 }
 
 export function inspect(
