@@ -17,6 +17,9 @@ type Input = Readonly<Record<string, unknown>>;
 
 const ONE: Decimal = { digits: 1n, scale: 0 };
 
+/** The type of a file that was not inspected. */
+const FINISHED = 'finished';
+
 /** What a price needs to know of a delivered file. */
 export interface DeliveredOutput {
   /** `image video audio text first_frame last_frame thumbnail`, an open set (contract §3). */
@@ -117,7 +120,7 @@ export function finishedQuote(
   usage?: ProviderUsage,
   priceFactor: string | null = null,
 ): Quote | undefined {
-  const finished = Array.from({ length: files }, () => ({ type: 'finished' }));
+  const finished = Array.from({ length: files }, () => ({ type: FINISHED }));
   return actualQuote(pricing, input, finished, usage, priceFactor);
 }
 
@@ -195,8 +198,9 @@ function reportedQuantity({ unit }: Pricing, usage: ProviderUsage = {}): Decimal
   const { credits, totalTokens, inputTokens, outputTokens } = usage;
   if (unit === 'credit') return credits === undefined ? undefined : exact(credits);
   if (unit === 'input_second') {
-    const seconds = usage.countedInputSeconds ?? usage.inputSeconds;
-    return seconds === undefined ? undefined : exact(seconds);
+    // No count finds all that every decoder finds: where provider and count disagree, it is the larger one.
+    const seconds = [usage.countedInputSeconds, usage.inputSeconds].filter((each) => each !== undefined);
+    return seconds.length === 0 ? undefined : seconds.map(exact).reduce(largerOf);
   }
   if (totalTokens !== undefined) return exact(totalTokens);
   const parts = [inputTokens, outputTokens].filter((part) => part !== undefined);
@@ -211,9 +215,17 @@ function deliveredQuantity(
 ): Decimal {
   if (pricing.unit === 'image') return exact(outputs.length);
   if (pricing.unit !== 'second') return requested;
-  // A file that does not state its duration is taken to be as long as was requested.
-  const each = requestedSeconds(pricing, input);
-  return outputs.map(({ durationSeconds }) => decimalOf(durationSeconds ?? '') ?? each).reduce(add, ZERO);
+  return outputs.map((output) => deliveredSeconds(pricing, input, output)).reduce(add, ZERO);
+}
+
+/**
+ * A file whose length is not known is as long as the client requested. Where the client left that open, nothing is
+ * charged for its seconds: a default of ours is no measure of a file that was looked at.
+ */
+function deliveredSeconds(pricing: Pricing, input: Input, { type, durationSeconds }: DeliveredOutput): Decimal {
+  const { duration } = pricing;
+  const isOpen = type !== FINISHED && duration !== undefined && valueOf(input, duration.field) === undefined;
+  return decimalOf(durationSeconds ?? '') ?? (isOpen ? ZERO : requestedSeconds(pricing, input));
 }
 
 function requestedCount({ count }: Pricing, input: Input): Decimal {

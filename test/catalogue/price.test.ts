@@ -106,6 +106,16 @@ describe('the price of a video', () => {
     }
   });
 
+  it('is the least that the price allows when neither file nor client says how long it is', () => {
+    const input = { generate_audio: false };
+
+    assert.equal(actualCost(pricing, input, [{ type: 'video' }]), 0n);
+    assert.equal(actualCost({ ...pricing, minimum: '0.02' }, input, [{ type: 'video' }]), 20_000n);
+    assert.equal(actualCost(pricing, input, [{ type: 'video' }, video(2)]), 100_000n);
+    assert.equal(actualCost(pricing, { ...input, duration: 4 }, [{ type: 'video' }]), 200_000n);
+    assert.equal(finishedCost(pricing, input, 1), 300_000n);
+  });
+
   it('counts every one of several', () => {
     const several: Pricing = { ...pricing, count: { field: 'n', default: 1 } };
     const input = { n: 3, duration: 10, generate_audio: false };
@@ -303,7 +313,10 @@ describe('a price by usage', () => {
     assert.equal(worstCaseCost(seconds, {}), 60_000n);
     assert.equal(worstCaseCost(seconds, { max_seconds: 30 }), 3_000n);
     assert.equal(actualCost(seconds, {}, files, { inputSeconds: 12.345 }), 1_235n);
-    assert.equal(actualCost(seconds, {}, files, { inputSeconds: 60, countedInputSeconds: 12.345 }), 1_235n);
+    assert.equal(actualCost(seconds, {}, files, { countedInputSeconds: 12.345 }), 1_235n);
+    assert.equal(actualCost(seconds, {}, files, { inputSeconds: 0, countedInputSeconds: 12.345 }), 1_235n);
+    assert.equal(actualCost(seconds, {}, files, { inputSeconds: 60, countedInputSeconds: 12.345 }), 6_000n);
+    assert.equal(actualCost(seconds, {}, files, { inputSeconds: 9_999, countedInputSeconds: 12.345 }), 60_000n);
     assert.equal(actualCost(seconds, { max_seconds: 5 }, files, { inputSeconds: 12.345 }), 500n);
     assert.equal(actualCost(seconds, {}, files, { seconds: 3 }), 60_000n);
   });

@@ -1,7 +1,9 @@
 /** An image inside the request itself (spec §2.5: a base64 data URL on one model). */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
+import { packageFile } from '../../src/config/package-root.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 
@@ -47,6 +49,16 @@ describe('an image as a data URL', { concurrency: true }, () => {
       assert.ok((above[0] ?? 0) > (below[0] ?? 0) + 20, `${above.join()} over ${below.join()}`);
     });
   }
+
+  it('may be a photograph of a phone', async () => {
+    const { client } = await darkroom.createAccount();
+    const photograph = await readFile(packageFile('packages/media/test/files/turned.heic'), 'base64');
+
+    const created = await client.create(body(`data:image/heic;base64,${photograph}`));
+    assert.equal(created.status, 200, created.body.message);
+    const task = await client.waitForTerminal(created.body.data.taskId);
+    assert.equal(task.status, 'success', JSON.stringify(task.error));
+  });
 
   it('is rejected when it is no image of these kinds, and fails its task when only its content is not', async () => {
     const { client } = await darkroom.createAccount();

@@ -1,7 +1,9 @@
 /** Files of the account as images of text requests: `input_image.file_id` (contract §9.2). */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
+import { packageFile } from '../../src/config/package-root.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { fileForm } from './route-requests.ts';
@@ -25,8 +27,8 @@ before(async () => {
 });
 after(() => served.close());
 
-async function upload(file: Buffer | string, of: ServedAccount = account): Promise<string> {
-  const { headers, body } = await fileForm({ purpose: 'user_data' }, file, 'a.png');
+async function upload(file: Buffer | string, of: ServedAccount = account, purpose = 'user_data'): Promise<string> {
+  const { headers, body } = await fileForm({ purpose }, file, 'a.png');
   const answer = await raw(
     served.url,
     'POST',
@@ -74,6 +76,20 @@ describe('an image that is a file of the account', () => {
       // The offline model says what the bytes are.
       assert.match(answer.text, /PNG/i, answer.text);
     }
+  });
+
+  it('is a JPEG to the model if it is a photograph of a phone, whatever its purpose', async () => {
+    const heic = await readFile(packageFile('packages/media/test/files/turned.heic'));
+    for (const purpose of ['user_data', 'vision']) {
+      const answer = await send('/v1/responses', inResponses({ file_id: await upload(heic, account, purpose) }));
+
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.text, /JPEG/i, answer.text);
+    }
+    const broken = await upload(heic.subarray(0, heic.length / 2));
+    const answer = await send('/v1/responses', inResponses({ file_id: broken }));
+    const { error } = JSON.parse(answer.text) as { error: { param: string } };
+    assert.deepEqual([answer.status, error.param], [400, 'input.0.content.1.file_id'], answer.text);
   });
 
   it('is stored by its id, and belongs to what continues the response', async () => {

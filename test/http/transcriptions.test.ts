@@ -1,7 +1,10 @@
 /** `POST /v1/audio/transcriptions`: a form with a recording, and the transcript of its task as the response. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { openVideo } from '@darkroom/media/encode';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { packageFile } from '../../src/config/package-root.ts';
 import { drawAudio } from '../support/test-provider/audio.ts';
@@ -104,6 +107,36 @@ describe('POST /v1/audio/transcriptions', () => {
       assert.equal(row?.channels, 1);
     });
   }
+
+  it('takes a video for its audio, and rejects one that has none', async () => {
+    const directory = await mkdtemp(path.join(tmpdir(), 'transcriptions-'));
+    try {
+      const sound = path.join(directory, 'sound.wav');
+      await writeFile(sound, drawAudio('a speech', 1.5));
+      const [talking, silent] = [path.join(directory, 'talking.mp4'), path.join(directory, 'silent.mp4')];
+      for (const [file, audio] of [
+        [talking, { audio: { path: sound } }],
+        [silent, {}],
+      ] as const) {
+        const video = await openVideo({ path: file, width: 64, height: 64, fps: 2, quality: 'standard', ...audio });
+        for (let frame = 0; frame < 3; frame += 1) await video.write(Buffer.alloc(64 * 64 * 4, 90));
+        await video.finish();
+      }
+
+      const account = await served.newAccount();
+      const rejected = await transcribe(account, {}, {}, await readFile(silent));
+      assert.equal(rejected.status, 400, rejected.text);
+      assert.match((JSON.parse(rejected.text) as Failed).error.message, /got video\/mp4, want audio/);
+
+      const answering = transcribe(account, {}, {}, await readFile(talking));
+      const taskId = await newTask(account);
+      await served.succeedWith(taskId, fileOf(TRANSCRIPT, 'application/json'));
+      assert.equal((await answering).status, 200);
+      assert.equal((await account.client.get(taskId)).body.data.billing.held, '0.002');
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
 
   it('holds nothing for a recording whose length cannot be measured, and rejects it', async () => {
     const account = await served.newAccount();

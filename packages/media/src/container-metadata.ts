@@ -2,7 +2,7 @@
  * What the tables of an MP4, WebM, Matroska or Ogg say: which tracks there are, how large the image is, and when the last
  * packet ends. Read in pieces from the object store, and no more of them than the file has bytes. Nothing is decoded.
  */
-import type { Input } from 'mediabunny';
+import type { Input, InputTrack } from 'mediabunny';
 import type { ByteSource } from './byte-source.ts';
 import type { AudioLength } from './audio-frames.ts';
 import { lengthOf } from './audio-frames.ts';
@@ -61,6 +61,9 @@ export async function readContainerMetadata(source: ByteSource, beginning: Buffe
   }
 }
 
+/** Two blocks of the slowest AAC have as much. */
+const LAST_BLOCK_SECONDS = 0.25;
+
 /** A file of more is no recording, and is not read to its end. */
 const MAX_CHAINS = 10;
 const PAGE_HEADER_BYTES = 27;
@@ -87,19 +90,23 @@ export async function readOggMetadata(source: ByteSource, file: FileWindow, star
   return { ...whole, ...lengthOf(seconds) };
 }
 
-/** Where a stream begins after another one had data. */
+/**
+ * Where a stream begins after another one had data. Every page is found, whatever is between them, and whatever a header
+ * says about the length of its page.
+ */
 async function findChains(file: FileWindow, start: number): Promise<readonly number[]> {
   const starts = [start];
   let hasData = false;
-  for (let at = start; starts.length <= MAX_CHAINS;) {
-    const header = await file.at(at, PAGE_HEADER_BYTES + 255);
-    if (header.length < PAGE_HEADER_BYTES || header.toString('latin1', 0, 4) !== 'OggS') return starts;
-    const isFirstPage = (header.readUInt8(5) & 2) !== 0;
-    if (isFirstPage && hasData) starts.push(at);
-    hasData = !isFirstPage;
-    const segments = header.readUInt8(26);
-    const lacing = header.subarray(PAGE_HEADER_BYTES, PAGE_HEADER_BYTES + segments);
-    at += PAGE_HEADER_BYTES + segments + lacing.reduce((sum, bytes) => sum + bytes, 0);
+  for (let position = start; starts.length <= MAX_CHAINS;) {
+    const bytes = await file.from(position, PAGE_HEADER_BYTES);
+    if (bytes.length < PAGE_HEADER_BYTES) return starts;
+    const end = bytes.length - PAGE_HEADER_BYTES + 1;
+    for (let at = bytes.indexOf('OggS'); at >= 0 && at < end; at = bytes.indexOf('OggS', at + 1)) {
+      const isFirstPage = (bytes.readUInt8(at + 5) & 2) !== 0;
+      if (isFirstPage && hasData) starts.push(position + at);
+      hasData = !isFirstPage;
+    }
+    position += end;
   }
   return starts;
 }
@@ -125,10 +132,13 @@ async function readMetadata(input: Input): Promise<ContainerMetadata> {
   const audio = await input.getPrimaryAudioTrack();
   const isMp4 = ['MP4', 'QuickTime File Format'].includes((await input.getFormat()).name);
   const isEmpty = isMp4 && (await input.getTracks()).length === 0;
-  // A video lasts as long as its frames: the last block of its audio may be longer. The length in a header is not
-  // believed: recorders that stream write none, and any other may be wrong.
-  const track = video ?? audio;
-  const seconds = track === null ? 0 : await track.computeDuration().catch(() => 0);
+  // A video lasts as long as its frames, or as its audio if that goes on: the last block of audio may end a little later.
+  // The length in a header is not believed: recorders that stream write none, and any other may be wrong.
+  const secondsOf = async (track: InputTrack | null): Promise<number> =>
+    track === null ? 0 : await track.computeDuration().catch(() => 0);
+  const [videoSeconds, audioSeconds] = [await secondsOf(video), await secondsOf(audio)];
+  const isByAudio = audioSeconds > videoSeconds + (video === null ? 0 : LAST_BLOCK_SECONDS);
+  const seconds = isByAudio ? audioSeconds : videoSeconds;
   const [width, height] = video === null ? [0, 0] : [await video.getDisplayWidth(), await video.getDisplayHeight()];
   const channels = audio === null ? undefined : await audio.getNumberOfChannels();
   return {

@@ -27,6 +27,8 @@ type ReadSize = (file: FileWindow) => Promise<StoredSize | undefined>;
 const BEGINNING_BYTES = 64;
 /** As many segments as 650 MB of metadata have in a JPEG: a file of more, and smaller ones, is made to be hard to read. */
 const MAX_SEGMENTS = 10_000;
+/** The markers of a JPEG that have no length (ITU-T T.81, B.1.1.3). */
+const [TEM, RST0, RST7] = [0x01, 0xd0, 0xd7];
 /** No header of an image has as much before its size. */
 const MAX_BOX_BYTES = 4 * 1024 * 1024;
 /** An EXIF block ends after 64 kB in a JPEG, and its first directory is near its beginning. */
@@ -118,11 +120,12 @@ async function gifSize(file: FileWindow): Promise<StoredSize | undefined> {
 async function jpegSize(file: FileWindow): Promise<StoredSize | undefined> {
   let orientation: number | undefined;
   for (let [at, segments] = [2, 0]; segments < MAX_SEGMENTS; segments += 1) {
+    at = await nextMarker(file, at);
     const bytes = await file.at(at, 10);
-    if (bytes.length < 9 || bytes[0] !== 0xff) return undefined;
+    if (bytes.length < 9) return undefined;
     const marker = bytes.readUInt8(1);
-    if (marker === 0xff) {
-      at += 1;
+    if (marker === TEM || (marker >= RST0 && marker <= RST7)) {
+      at += 2;
       continue;
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
@@ -134,6 +137,23 @@ async function jpegSize(file: FileWindow): Promise<StoredSize | undefined> {
     at += 2 + length;
   }
   return undefined;
+}
+
+/** Where the next marker is, behind fill bytes (B.1.1.2) and what belongs to no segment, which decoders skip. */
+async function nextMarker(file: FileWindow, start: number): Promise<number> {
+  for (let position = start; position + 1 < file.sizeBytes;) {
+    const bytes = await file.from(position, 2);
+    // A source that has less than it says.
+    if (bytes.length < 2) break;
+    let at = bytes.indexOf(0xff);
+    while (at >= 0 && at + 1 < bytes.length) {
+      const next = bytes[at + 1];
+      if (next !== 0xff && next !== 0) return position + at;
+      at = bytes.indexOf(0xff, at + 1);
+    }
+    position += at < 0 ? bytes.length : at;
+  }
+  return file.sizeBytes;
 }
 
 /** RFC 9649: the first chunk is VP8 (lossy), VP8L (lossless) or VP8X (extended), which may have EXIF after the image. */

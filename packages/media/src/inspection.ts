@@ -7,13 +7,13 @@
  */
 import { fileTypeFromBuffer } from 'file-type/core';
 import type { FileTypeResult } from 'file-type/core';
-import { measureAdts, measureFlac, measureMp3, measureWave } from './audio-frames.ts';
+import { detectFrames, measureAdts, measureFlac, measureMp3, measureWave } from './audio-frames.ts';
 import type { AudioLength } from './audio-frames.ts';
 import type { ByteSource } from './byte-source.ts';
 import { readContainerMetadata, readOggMetadata } from './container-metadata.ts';
 import { FileWindow } from './file-window.ts';
 import { readImageHeader } from './image-header.ts';
-import { mediaTypeOf } from './media-types.ts';
+import { audioTypeOf, mediaTypeOf } from './media-types.ts';
 import type { MediaMetadata } from './media-metadata.ts';
 import { id3Length } from './mp3-padding.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
@@ -30,15 +30,12 @@ const MIME_ALIASES: Readonly<Record<string, string>> = {
   'audio/ogg; codecs=opus': 'audio/ogg',
   'video/matroska': 'video/x-matroska',
   'video/x-m4v': 'video/mp4',
+  // The same container, of phones.
+  'video/3gpp': 'video/mp4',
+  'video/3gpp2': 'video/mp4',
 };
 
-/** A container says what it may hold, and its tracks what it holds: a recorder of speech writes these with audio only. */
-const OF_AUDIO: Readonly<Record<string, string>> = {
-  'video/mp4': 'audio/mp4',
-  'video/quicktime': 'audio/mp4',
-  'video/webm': 'audio/webm',
-  'video/x-matroska': 'audio/x-matroska',
-};
+/** A container says what it may hold, and its tracks what it holds. */
 const OF_VIDEO: Readonly<Record<string, string>> = { 'audio/mp4': 'video/mp4' };
 
 /**
@@ -66,7 +63,7 @@ export async function inspectSource(source: ByteSource): Promise<MediaMetadata> 
   }
   const start = await endOfTags(file);
   const beginning = Buffer.from(await file.at(start, BEGINNING_BYTES));
-  const detected = (await fileTypeFromBuffer(beginning)) ?? (await detectBehindTags(file, start));
+  const detected = (await fileTypeFromBuffer(beginning)) ?? (await detectMore(file, start, beginning));
   if (!detected || IGNORED_TYPES.has(detected.ext)) throw new UnsupportedMediaError();
   const claimed = MIME_ALIASES[detected.mime] ?? detected.mime;
   const type = mediaTypeOf(claimed);
@@ -78,14 +75,16 @@ export async function inspectSource(source: ByteSource): Promise<MediaMetadata> 
       ? await readOggMetadata(source, file, start)
       : await readContainerMetadata(source, start === 0 ? beginning : Buffer.alloc(0));
   const mimeType =
-    (content === undefined ? undefined : { audio: OF_AUDIO, video: OF_VIDEO }[content][claimed]) ?? claimed;
+    (content === 'audio' ? audioTypeOf(claimed) : content === 'video' ? OF_VIDEO[claimed] : undefined) ?? claimed;
   return { mimeType, ...(mediaTypeOf(mimeType) ?? type), ...stated };
 }
 
-/** Between its tags and its first frame, an MP3 may have zeros. */
-async function detectBehindTags(file: FileWindow, start: number): Promise<FileTypeResult | undefined> {
-  const isMp3 = start > 0 && (await measureMp3(file, start)).durationSeconds !== undefined;
-  return isMp3 ? { ext: 'mp3', mime: 'audio/mpeg' } : undefined;
+/** What decoders read and the detector does not know. */
+async function detectMore(file: FileWindow, start: number, beginning: Buffer): Promise<FileTypeResult | undefined> {
+  if (/^(RF64|BW64)[^]{4}WAVE/.test(beginning.toString('latin1', 0, 12))) return { ext: 'wav', mime: 'audio/wav' };
+  const frames = await detectFrames(file, start);
+  if (frames === undefined) return undefined;
+  return frames === 'aac' ? { ext: 'aac', mime: 'audio/aac' } : { ext: 'mp3', mime: 'audio/mpeg' };
 }
 
 /** Where the ID3 tags end, which may hold a cover of megabytes; 0 if nothing follows them. */

@@ -43,6 +43,19 @@ export function mediaTypeOf(mimeType: string): MediaType | undefined {
   return MEDIA_TYPES.get(mimeType);
 }
 
+/** The types of containers with audio only, as recorders of speech write them. */
+const AUDIO_TYPES: ReadonlyMap<string, string> = new Map([
+  ['video/mp4', 'audio/mp4'],
+  ['video/quicktime', 'audio/mp4'],
+  ['video/webm', 'audio/webm'],
+  ['video/x-matroska', 'audio/x-matroska'],
+]);
+
+/** The type of a container of video if its audio alone counts; undefined: it is no such container. */
+export function audioTypeOf(mimeType: string): string | undefined {
+  return AUDIO_TYPES.get(mimeType);
+}
+
 /** Whether it is a photograph of a phone, which is converted to JPEG: hardly a provider or a browser reads it. */
 export function isPhonePhotograph(mimeType: string): boolean {
   return mimeType === 'image/heic' || mimeType === 'image/heif';

@@ -5,6 +5,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import {
+  BufferTarget,
+  EncodedAudioPacketSource,
+  EncodedPacket,
+  EncodedVideoPacketSource,
+  MkvOutputFormat,
+  Mp4OutputFormat,
+  Output,
+  WebMOutputFormat,
+} from 'mediabunny';
 import sharp from 'sharp';
 import { writeAudio } from '../src/encode.ts';
 import { UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
@@ -20,6 +30,13 @@ const FORMATS = [
   { format: 'gif', extension: 'gif' },
   { format: 'avif', extension: 'avif' },
 ] as const;
+
+/** A frame of MPEG layer II, of 48 kHz and 32 kbit/s. */
+function mp2(): Buffer {
+  const frame = Buffer.alloc(96);
+  frame.writeUInt32BE(0xff_fd_14_c4);
+  return frame;
+}
 
 function createImage(width: number, height: number) {
   return sharp({ create: { width, height, channels: 3, background: '#336699' } });
@@ -135,6 +152,23 @@ describe('inspecting media', () => {
     }
   });
 
+  it('reads the size of a JPEG behind what decoders skip between its segments', async () => {
+    const plain = await createImage(300, 200).jpeg().toBuffer();
+    const first = 4 + plain.readUInt16BE(4);
+    for (const between of [
+      Buffer.alloc(1, 0xff),
+      Buffer.alloc(50_000, 0xff),
+      Buffer.from([0xff, 0x01]),
+      Buffer.from([0xff, 0xd0]),
+      Buffer.alloc(100),
+      Buffer.from([7, 0xff, 0]),
+    ]) {
+      const bytes = Buffer.concat([plain.subarray(0, first), between, plain.subarray(first)]);
+      const { mimeType, width, height } = await inspectStored(bytes);
+      assert.deepEqual({ mimeType, width, height }, { mimeType: 'image/jpeg', width: 300, height: 200 });
+    }
+  });
+
   it('reads only the beginning of a large image', async () => {
     const bytes = await sharp(randomBytes(1500 * 1000 * 3), { raw: { width: 1500, height: 1000, channels: 3 } })
       .png()
@@ -157,6 +191,8 @@ describe('inspecting media', () => {
       [box('isom'), 'video/mp4', 'video', 'mp4'],
       [box('M4V '), 'video/mp4', 'video', 'mp4'],
       [box('qt  '), 'video/quicktime', 'video', 'mov'],
+      [box('3gp4'), 'video/mp4', 'video', 'mp4'],
+      [box('3g2a'), 'video/mp4', 'video', 'mp4'],
       [box('M4A '), 'audio/mp4', 'audio', 'm4a'],
       [ebml, 'video/webm', 'video', 'webm'],
       [wav, 'audio/wav', 'audio', 'wav'],
@@ -255,6 +291,39 @@ describe('inspecting media', () => {
       });
     }
 
+    for (const format of [new MkvOutputFormat(), new WebMOutputFormat({ appendOnly: true }), new Mp4OutputFormat()]) {
+      it(`takes a ${format.fileExtension} with one image for as long as its audio`, async () => {
+        const target = new BufferTarget();
+        const output = new Output({ format, target });
+        const [video, audio] = [new EncodedVideoPacketSource('vp9'), new EncodedAudioPacketSource('opus')];
+        output.addVideoTrack(video);
+        output.addAudioTrack(audio);
+        await output.start();
+        const decoderConfig = { codec: 'vp09.00.10.08', codedWidth: 64, codedHeight: 48 };
+        await video.add(new EncodedPacket(Buffer.from('frame'), 'key', 0, 0.1), { decoderConfig });
+        for (let at = 0; at < 50 * 30; at += 1) {
+          const sound = { decoderConfig: { codec: 'opus', sampleRate: 48_000, numberOfChannels: 1 } };
+          await audio.add(new EncodedPacket(Buffer.from('sound'), 'key', at / 50, 1 / 50), sound);
+        }
+        await output.finalize();
+
+        const { kind, durationSeconds = 0 } = await inspectStored(Buffer.from(target.buffer ?? assert.fail()));
+
+        assert.equal(kind, 'video');
+        assert.ok(Math.abs(durationSeconds - 30) <= 1 / 50, `${durationSeconds}`);
+      });
+    }
+
+    it('takes a video for as long as its frames if its audio ends with the last of them', async () => {
+      const sound = path.join(directory, 'sound.m4a');
+      const audio = { path: sound, format: 'aac', inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+      await writeAudio({ ...audio, samples: [tone(440, 48_000, 1.4)] });
+      const file = path.join(directory, 'with-sound.mp4');
+      await writeVideo({ path: file, width: 64, height: 64, fps: 24, frames: 30, audio: { path: sound } });
+
+      assert.equal((await inspectStored(await readFile(file))).durationSeconds, SECONDS);
+    });
+
     it('takes an audio brand for a video if it has images', async () => {
       const file = path.join(directory, 'branded.mp4');
       await writeVideo({ path: file, width: 64, height: 64, fps: 12, frames: 3 });
@@ -307,6 +376,74 @@ describe('inspecting media', () => {
       assert.deepEqual(await inspectStored(bytes), { ...aac, durationSeconds, channels: 2 });
     });
 
+    it('counts the frames of MP3 and AAC whatever is between them, and does not believe chance', async () => {
+      const mp3 = (rateIndex: number, bytes: number): Buffer => {
+        const made = Buffer.alloc(bytes);
+        made.writeUInt32BE((0xff_fb_90_c4 | (rateIndex << 10)) >>> 0);
+        return made;
+      };
+      const aac = Buffer.alloc(400);
+      aac.set([0xff, 0xf1, 0x50, 0x80, 400 >> 3, 0x1f, 0xfc]);
+      const zero = Buffer.alloc(1);
+      const times = (count: number, ...parts: readonly Buffer[]): readonly Buffer[] =>
+        Array.from({ length: count }, () => parts).flat();
+      const [a, b] = [mp3(0, 417), mp3(1, 384)];
+      const [ofA, ofB, ofAac] = [1152 / 44_100, 1152 / 48_000, 1024 / 44_100];
+      // Headers that nothing follows.
+      const chance = Buffer.concat([Buffer.alloc(500), Buffer.from('fffb90c4', 'hex'), Buffer.alloc(500)]);
+      const other = Buffer.concat([Buffer.alloc(500), Buffer.from('fffb94c4', 'hex'), Buffer.alloc(500)]);
+      for (const [what, parts, seconds] of [
+        ['a zero after each', [...times(10, a), ...times(100, a, zero)], 110 * ofA],
+        ['of another rate after the first', [...times(10, a), ...times(100, b, zero)], 10 * ofA + 100 * ofB],
+        ['of two rates in turn', [...times(10, a), ...times(100, zero, a, zero, b)], 110 * ofA + 99 * ofB],
+        ['much in between', [...times(10, a), ...times(10, Buffer.alloc(50_000), a)], 20 * ofA],
+        ['layer II', [...times(10, a), ...times(10, mp2())], 10 * ofA + 10 * ofB],
+        ['AAC', times(100, aac, zero), 99 * ofAac],
+        ['AAC after a chain', [...times(10, aac), ...times(100, aac, zero)], 110 * ofAac],
+        ['one of the same kind', [...times(10, a), chance], 11 * ofA],
+        ['one of another kind', [...times(10, a), other], 10 * ofA],
+      ] as const) {
+        const { durationSeconds = 0 } = await inspectStored(Buffer.concat(parts));
+        assert.ok(Math.abs(durationSeconds - seconds) < 0.001, `${what}: ${durationSeconds} and not ${seconds}`);
+      }
+    });
+
+    it('takes frames behind zeros for what they are, and a few of them behind other bytes for nothing', async () => {
+      const mp3 = Buffer.alloc(417);
+      mp3.writeUInt32BE(0xff_fb_90_c4);
+      const aac = Buffer.alloc(400);
+      aac.set([0xff, 0xf1, 0x50, 0x80, 400 >> 3, 0x1f, 0xfc]);
+      const tag = Buffer.from('ID3\x04\0\0\0\0\0\x0aTIT2......', 'latin1');
+      for (const [mimeType, frame, samples] of [
+        ['audio/mpeg', mp3, 1152],
+        ['audio/aac', aac, 1024],
+      ] as const) {
+        const frames = Array.from({ length: 100 }, () => frame);
+        for (const before of [
+          Buffer.alloc(10),
+          Buffer.alloc(100_000),
+          Buffer.concat([tag, Buffer.alloc(10)]),
+          Buffer.concat([tag, Buffer.from('some more')]),
+        ]) {
+          const metadata = await inspectStored(Buffer.concat([before, ...frames]));
+          assert.equal(metadata.mimeType, mimeType);
+          assert.equal(metadata.durationSeconds, Math.round((100 * samples) / 44.1) / 1000);
+        }
+        const chance = Buffer.concat([Buffer.alloc(10), frame, frame, Buffer.alloc(500)]);
+        await assert.rejects(inspectStored(chance), UnsupportedMediaError);
+        await assert.rejects(inspectStored(Buffer.concat([Buffer.from('text'), ...frames])), UnsupportedMediaError);
+      }
+    });
+
+    it('takes only the first frame of an MP3 for a tag', async () => {
+      const frame = Buffer.alloc(417);
+      frame.writeUInt32BE(0xff_fb_90_c4);
+      frame.write('Info', 4 + 17);
+      const bytes = Buffer.concat(Array.from({ length: 101 }, () => frame));
+
+      assert.equal((await inspectStored(bytes)).durationSeconds, Math.round((100 * 1152) / 44.1) / 1000);
+    });
+
     it('measures a WAV whose sizes are missing, too large or of an earlier moment', async () => {
       const file = path.join(directory, 'sizes.wav');
       const audio = { path: file, format: 'wav', inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
@@ -345,6 +482,86 @@ describe('inspecting media', () => {
       }
     });
 
+    it('measures compressed samples of a WAV by the size of their blocks, whatever the header says they have', async () => {
+      const wave = (format: readonly number[], bytes: number): Buffer => {
+        const [tag = 0, channels = 0, blockBytes = 0, bits = 0] = format;
+        const made = Buffer.alloc(48 + bytes);
+        made.write('RIFF');
+        made.writeUInt32LE(40 + bytes, 4);
+        made.write('WAVEfmt ', 8);
+        made.set([20, 0, 0, 0, tag, 0, channels], 16);
+        made.writeUInt32LE(8_000, 24);
+        made.writeUInt16LE(blockBytes, 32);
+        made.writeUInt16LE(bits, 34);
+        // One sample in a block.
+        made.set([2, 0, 1, 0], 36);
+        made.write('data', 40);
+        made.writeUInt32LE(bytes, 44);
+        return made;
+      };
+      for (const [format, bytes, samples] of [
+        [[0x11, 1, 256, 4], 25_600, 100 * 505],
+        [[0x11, 2, 512, 4], 51_200, 100 * 505],
+        [[0x02, 1, 256, 4], 25_600, 100 * 500],
+        [[0x02, 2, 512, 4], 51_200, 100 * 500],
+        // Less than a block.
+        [[0x11, 1, 65_535, 4], 40_004, 80_001],
+      ] as const) {
+        const { durationSeconds } = await inspectStored(wave(format, bytes));
+        assert.equal(durationSeconds, Math.round(samples / 8) / 1000, format.join());
+      }
+    });
+
+    it('measures a WAV of more than 4 GB by its wide sizes, and MP3 in a WAV by its frames', async () => {
+      const file = path.join(directory, 'wide.wav');
+      const audio = { path: file, inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+      await writeAudio({ ...audio, format: 'wav', samples: tones });
+      const plain = await readFile(file);
+      const [format, data] = [plain.indexOf('fmt '), plain.indexOf('data')];
+      const samples = plain.subarray(data + 8);
+      const trailer = Buffer.from('LIST\x08\0\0\0INFOsome', 'latin1');
+      const wide = Buffer.concat([
+        Buffer.from('RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0', 'latin1'),
+        Buffer.alloc(28),
+        plain.subarray(format, format + 24),
+        Buffer.from('data\xff\xff\xff\xff', 'latin1'),
+        samples,
+        trailer,
+      ]);
+      const wav = { mimeType: 'audio/wav', kind: 'audio', extension: 'wav', durationSeconds: SECONDS, channels: 1 };
+      wide.writeBigUInt64LE(BigInt(wide.length - 8), 20);
+      wide.writeBigUInt64LE(BigInt(samples.length), 28);
+      assert.deepEqual(await inspectStored(wide), wav);
+      // Sizes of 0: all that follows counts.
+      wide.fill(0, 20, 36);
+      const all = Math.round((samples.length + trailer.length) / 96) / 1000;
+      assert.equal((await inspectStored(wide)).durationSeconds, all);
+
+      await writeAudio({ ...audio, format: 'mp3', samples: tones });
+      const frames = await readFile(file);
+      const inside = Buffer.concat([plain.subarray(0, data), Buffer.from('data\0\0\0\0', 'latin1'), frames]);
+      inside.writeUInt16LE(0x55, format + 8);
+      inside.writeUInt32LE(inside.length - 8, 4);
+      inside.writeUInt32LE(frames.length, data + 4);
+      const { mimeType, durationSeconds = 0 } = await inspectStored(inside);
+      assert.equal(mimeType, 'audio/wav');
+      assert.ok(Math.abs(durationSeconds - SECONDS) < 0.06, `${durationSeconds}`);
+    });
+
+    it('measures a WAV by the first of its formats', async () => {
+      const file = path.join(directory, 'formats.wav');
+      const audio = { path: file, format: 'wav', inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
+      await writeAudio({ ...audio, samples: tones });
+      const plain = await readFile(file);
+      const [format, data] = [plain.indexOf('fmt '), plain.indexOf('data')];
+      const another = Buffer.from(plain.subarray(format, format + 24));
+      another.writeUInt32LE(48_000_000, 12);
+      const bytes = Buffer.concat([plain.subarray(0, data), another, plain.subarray(data)]);
+      bytes.writeUInt32LE(bytes.length - 8, 4);
+
+      assert.equal((await inspectStored(bytes)).durationSeconds, SECONDS);
+    });
+
     it('measures recordings in Ogg that follow one another', async () => {
       const file = path.join(directory, 'chained.ogg');
       const audio = { path: file, format: 'opus', inputRate: 48_000, sampleRate: 48_000, channels: 1 } as const;
@@ -352,6 +569,9 @@ describe('inspecting media', () => {
       const one = await readFile(file);
 
       assert.equal((await inspectStored(Buffer.concat([one, one, one]))).durationSeconds, 3 * SECONDS);
+      for (const between of [Buffer.alloc(1), Buffer.alloc(40_000), randomBytes(100)]) {
+        assert.equal((await inspectStored(Buffer.concat([one, between, one]))).durationSeconds, 2 * SECONDS);
+      }
     });
 
     it('measures a FLAC whose header has no length, or a wrong one', async () => {
@@ -362,6 +582,28 @@ describe('inspecting media', () => {
       for (const samples of [0, 1_000, 48_000_000]) {
         bytes.writeUInt32BE(samples, 22);
         assert.equal((await inspectStored(bytes)).durationSeconds, SECONDS, `${samples}`);
+      }
+    });
+
+    it('measures all of a FLAC, whatever its frames are numbered and whatever is between or behind them', async () => {
+      const file = path.join(directory, 'parts.flac');
+      const audio = { path: file, format: 'flac', inputRate: 48_000, channels: 1 } as const;
+      await writeAudio({ ...audio, sampleRate: 48_000, samples: tones });
+      const one = await readFile(file);
+      await writeAudio({ ...audio, sampleRate: 44_100, samples: tones });
+      const another = await readFile(file);
+      const zeros = Buffer.alloc(2_000_000);
+      // The header of a frame of 192 samples that has a number of its own.
+      const lying = Buffer.from('fff819000012', 'hex');
+      for (const [parts, seconds] of [
+        [[one, one], 2 * SECONDS],
+        [[one, another], 2 * SECONDS],
+        [[one, zeros, one], 2 * SECONDS],
+        [[one, zeros], SECONDS],
+        [[one, zeros, lying], SECONDS + 192 / 44_100],
+      ] as const) {
+        const { durationSeconds } = await inspectStored(Buffer.concat(parts));
+        assert.equal(durationSeconds, Math.round(seconds * 1000) / 1000);
       }
     });
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaMetadata } from '@darkroom/media/inspect';
-import { isPhonePhotograph } from '@darkroom/media/media-types';
+import { audioTypeOf, extensionFor, isPhonePhotograph } from '@darkroom/media/media-types';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
@@ -35,12 +35,16 @@ export interface StoredFile {
   readonly sha256: string;
 }
 
-/** @param fields those that the form has beside its file; absent: none. */
+/**
+ * @param fields those that the form has beside its file; absent: none.
+ * @param options.isHeard whether of a video its audio alone counts.
+ */
 export async function storeUpload(
   http: HttpContext,
   request: IncomingMessage,
   accountId: string,
   fields?: FormFields,
+  { isHeard = false }: { readonly isHeard?: boolean } = {},
 ): Promise<Upload> {
   await requireRoom(http, request, accountId);
   return storing(http, async (begin) => {
@@ -51,8 +55,18 @@ export async function storeUpload(
       fields,
     );
     if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
-    return record(http, accountId, await servableForm(http, accountId, begin, stored));
+    const inspected = await servableForm(http, accountId, begin, stored);
+    return record(http, accountId, isHeard ? { ...inspected, metadata: heard(inspected.metadata) } : inspected);
   });
+}
+
+/** A video with audio as what it is to who only listens. */
+function heard(metadata: MediaMetadata): MediaMetadata {
+  const { channels, durationSeconds } = metadata;
+  const mimeType = audioTypeOf(metadata.mimeType);
+  if (channels === undefined || mimeType === undefined) return metadata;
+  const length = durationSeconds === undefined ? {} : { durationSeconds };
+  return { mimeType, kind: 'audio', extension: extensionFor(mimeType), channels, ...length };
 }
 
 /** Checked before a hundred megabytes are sent, as far as the size is known by then. */
@@ -106,18 +120,27 @@ export async function servableForm(
 ): Promise<InspectedFile> {
   const metadata = await inspect(http, accountId, stored);
   if (!isPhonePhotograph(metadata.mimeType)) return { stored, metadata };
-  const { sizeBytes, objectKey } = stored;
-  const source = { sizeBytes, read: () => http.store.read(objectKey) };
-  const { jpeg } = await http.previews
-    .make(accountId, source, PHOTOGRAPH_BOUNDS, AbortSignal.timeout(CONVERT_MS))
-    .catch((error: unknown) =>
-      Promise.reject(
-        error instanceof UndecodableMediaError ? new UnsupportedMediaError(metadata.mimeType, error.message) : error,
-      ),
-    );
+  const jpeg = await photographAsJpeg(http, accountId, { ...stored, mimeType: metadata.mimeType });
   const converted = await begin(jpeg, { maxBytes: jpeg.length });
-  await discardObject(http, objectKey);
+  await discardObject(http, stored.objectKey);
   return { stored: converted, metadata: await inspect(http, accountId, converted) };
+}
+
+/** @throws {UnsupportedMediaError} it cannot be decoded. */
+export async function photographAsJpeg(
+  http: HttpContext,
+  accountId: string,
+  { objectKey, sizeBytes, mimeType }: Pick<StoredFile, 'objectKey' | 'sizeBytes'> & { readonly mimeType: string },
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  const source = { sizeBytes, read: () => http.store.read(objectKey) };
+  const inTime = AbortSignal.timeout(CONVERT_MS);
+  const until = signal === undefined ? inTime : AbortSignal.any([signal, inTime]);
+  try {
+    return (await http.previews.make(accountId, source, PHOTOGRAPH_BOUNDS, until)).jpeg;
+  } catch (error) {
+    throw error instanceof UndecodableMediaError ? new UnsupportedMediaError(mimeType, error.message) : error;
+  }
 }
 
 export function inspect(

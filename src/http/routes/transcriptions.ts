@@ -142,7 +142,9 @@ async function transcribe(
   const decoder = new FormDecoder({ numbers: ['temperature'], booleans: ['stream'], lists: LISTS });
   const form = { file: 'file', take: (name: string, value: string) => decoder.take(name, value) };
   return withUploads(http, accountId, async (uploads) => {
-    const upload = await http.uploadSlots.run(accountId, () => storeUpload(http, ctx.req, accountId, form));
+    const upload = await http.uploadSlots.run(accountId, () =>
+      storeUpload(http, ctx.req, accountId, form, { isHeard: true }),
+    );
     uploads.add(upload.id);
     const parsed = parse(decoder.fields());
     if (parsed.violation !== undefined) throw violated(parsed.violation, openAiCodeOf(parsed.violation));

@@ -4,6 +4,8 @@
  * always become part of what the upstream gets.
  */
 import { buffer } from 'node:stream/consumers';
+import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import { isPhonePhotograph } from '@darkroom/media/media-types';
 import { requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { checkImageAddresses, fileIdOf } from '../../text/image-addresses.ts';
@@ -15,6 +17,7 @@ import type { Upload } from '../../objects/uploads.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
+import { photographAsJpeg } from '../bodies/store-upload.ts';
 
 const NONE: InlinedImages = new Map();
 const TOO_MUCH = 'the images take more memory than an account may have here';
@@ -67,15 +70,41 @@ async function readFiles(http: HttpContext, reading: Reading, images: readonly I
     );
     if (read.size === MAX_INLINED.images) throw invalid(param, `at most ${MAX_INLINED.images} files`);
     requireScope(reading.caller, 'storage:read');
-    const { objectKey, sizeBytes, mimeType } = await fileOf(http, reading.caller, param, id);
-    if (!IMAGE_TYPES.has(mimeType)) {
+    const file = await fileOf(http, reading.caller, param, id);
+    const { mimeType } = file;
+    if (!IMAGE_TYPES.has(mimeType) && !isPhonePhotograph(mimeType)) {
       throw invalid(param, `it is ${mimeType}, and models take ${[...IMAGE_TYPES].join(', ')}`);
     }
-    bytes += sizeBytes;
-    if (bytes > MAX_INLINED.bytes) throw invalid(param, `the files have more than ${MAX_INLINED.bytes} bytes together`);
-    read.set(url, `data:${mimeType};base64,${await readBase64(http, reading, objectKey, sizeBytes)}`);
+    const count = (more: number): void => {
+      bytes += more;
+      if (bytes <= MAX_INLINED.bytes) return;
+      throw invalid(param, `the files have more than ${MAX_INLINED.bytes} bytes together`);
+    };
+    if (isPhonePhotograph(mimeType)) {
+      const jpeg = await readPhotograph(http, reading, param, file);
+      count(jpeg.length);
+      reading.hold(asBase64(jpeg.length));
+      read.set(url, `data:image/jpeg;base64,${jpeg.toString('base64')}`);
+    } else {
+      count(file.sizeBytes);
+      read.set(url, `data:${mimeType};base64,${await readBase64(http, reading, file.objectKey, file.sizeBytes)}`);
+    }
   }
   return read;
+}
+
+/** Files with a purpose keep their bytes: a photograph of a phone, which models do not read, is converted here. */
+async function readPhotograph(
+  http: HttpContext,
+  { caller, signal }: Reading,
+  param: string,
+  file: Upload,
+): Promise<Buffer> {
+  try {
+    return await photographAsJpeg(http, caller.accountId, file, signal);
+  } catch (error) {
+    throw error instanceof UnsupportedMediaError ? invalid(param, 'it cannot be decoded') : error;
+  }
 }
 
 async function fileOf(http: HttpContext, { accountId }: Caller, param: string, id: string): Promise<Upload> {
