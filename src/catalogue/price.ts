@@ -198,9 +198,8 @@ function reportedQuantity({ unit }: Pricing, usage: ProviderUsage = {}): Decimal
   const { credits, totalTokens, inputTokens, outputTokens } = usage;
   if (unit === 'credit') return credits === undefined ? undefined : exact(credits);
   if (unit === 'input_second') {
-    // No count finds all that every decoder finds: where provider and count disagree, it is the larger one.
-    const seconds = [usage.countedInputSeconds, usage.inputSeconds].filter((each) => each !== undefined);
-    return seconds.length === 0 ? undefined : seconds.map(exact).reduce(largerOf);
+    const seconds = usage.countedInputSeconds ?? usage.inputSeconds;
+    return seconds === undefined ? undefined : exact(seconds);
   }
   if (totalTokens !== undefined) return exact(totalTokens);
   const parts = [inputTokens, outputTokens].filter((part) => part !== undefined);

@@ -22,8 +22,8 @@ export const USAGE_NAMES = [
 export type UsageName = (typeof USAGE_NAMES)[number];
 
 /**
- * Quantities by name, not negative; what is absent was not reported. `countedInputSeconds` are those that we counted: the
- * account pays for no fewer, and for no fewer than were reported; what the work costs us depends on the report.
+ * Quantities by name, not negative; what is absent was not reported. `countedInputSeconds` are those that we counted, by
+ * which the account pays whatever was reported; what the work costs us depends on the report.
  */
 export type ProviderUsage = Readonly<Partial<Record<UsageName | 'countedInputSeconds', number>>>;
 

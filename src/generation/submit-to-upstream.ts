@@ -241,8 +241,9 @@ function hookOf({ context, task }: SubmitAttempt, { provider, request, upstreamN
 }
 
 /**
- * A provider that does not report how long the input was leaves it at what we measured. What we counted is the least that
- * the account pays for; the times that a container states may be wrong, and a report corrects them.
+ * A provider that does not report how long the input was leaves it at what we measured. What we counted is what the
+ * account pays for, whatever a provider reports; the times that a container states may be wrong, and a report corrects
+ * them.
  */
 function withInputSeconds(submission: Submission, { inputSeconds, isInputCounted }: GenerationRequest): Submission {
   if (inputSeconds === undefined) return submission;
