@@ -2,10 +2,12 @@
  * One attempt at a text call in the background (docs/decisions/0049). What it does can be repeated at any time: the
  * hold belongs to the call, only the last attempt records an outcome, and only what was recorded is settled.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import pRetry from 'p-retry';
 import type { Options } from 'p-retry';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { AccessEnded } from '../../accounts/open-responses.ts';
+import { waitReasonOf } from '../../billing/ledger.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Queryable } from '../../database/database.ts';
 import { backoffMs } from '../../domain/backoff.ts';
@@ -273,11 +275,11 @@ class Attempt {
         await this.#release({ isLost: !isOutage(error) });
         throw error;
       }
-      const waitMs = this.#waitMs(error);
-      if (waitMs !== undefined && error instanceof DarkroomError) {
+      const waiting = this.#waitOf(error);
+      if (waiting !== undefined) {
         const isWaiting = this.#money.settlement() === undefined;
-        await this.#release({ isWaiting, waitingFor: error.waitsFor, isLost: mayRecur(error) });
-        return error instanceof TooManyStreamsError ? WAITS_FOR_TURN : { kind: 'wait', ms: waitMs };
+        await this.#release({ isWaiting, waitingFor: waiting.reason, isLost: mayRecur(error) });
+        return error instanceof TooManyStreamsError ? WAITS_FOR_TURN : { kind: 'wait', ms: waiting.ms };
       }
     }
     return this.end(finding);
@@ -306,18 +308,21 @@ class Attempt {
     return lostRequests + failedRequests;
   }
 
-  /** For how long what was in the way may take to pass, at least; undefined: the error is the outcome. */
-  #waitMs(error: unknown): number | undefined {
-    if (!(error instanceof DarkroomError) || error.waitsFor === undefined) return undefined;
+  /** What it waits for, and how many milliseconds at least; undefined: the error is the outcome. */
+  #waitOf(error: unknown): { readonly reason: WaitReason; readonly ms: number } | undefined {
+    if (!(error instanceof DarkroomError)) return undefined;
+    // A call that has its money is among those that others wait for.
+    const reason = this.#money.settlement() === undefined ? waitReasonOf(error) : error.waitsFor;
+    if (reason === undefined) return undefined;
     const { batchId, startedAt, waitsUntil, lostAttempts } = this.#call;
-    const isHeld = error.waitsFor === 'model' && batchId === null;
+    const isHeld = reason === 'model' && batchId === null;
     const until = isHeld ? startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60 : waitsUntil;
     const leftMs = until * 1000 - this.#context.now();
     if (leftMs <= 0) return undefined;
     const ms = (error.retryAfterSeconds ?? 0) * 1_000;
-    if (this.#lost === 0 && !mayRecur(error)) return ms;
+    if (this.#lost === 0 && !mayRecur(error)) return { reason, ms };
     if (lostAttempts >= MAX_LOST_ATTEMPTS) return undefined;
-    return Math.max(ms, Math.min(Math.ceil(leftMs), backoffMs(LOST_WAIT, 2 * lostAttempts)));
+    return { reason, ms: Math.max(ms, Math.min(Math.ceil(leftMs), backoffMs(LOST_WAIT, 2 * lostAttempts))) };
   }
 }
 
