@@ -4,16 +4,19 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import { rotateKey, revokeKey } from '../../src/accounts/keys.ts';
 import { advanceBatch } from '../../src/batches/advance.ts';
+import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { presentBatch } from '../../src/presenters/batch.ts';
+import { settleEndedCalls } from '../../src/text/background/record-outcome.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
 import { failTask } from '../http/image-responses.ts';
 import type { ServedAccount } from '../http/serve.ts';
 import { PRICE } from '../tasks/task-room.ts';
+import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
 import { callIdsOf, closeSettledLab, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
@@ -25,6 +28,12 @@ const SLOW = textDefinition({
   name: 'acme/slow',
   upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
 });
+/** Nothing listens there. */
+const CLOSED = textDefinition({
+  name: 'acme/closed',
+  upstreams: [openaiUpstream('http://127.0.0.1:1/v1', { id: 'closed', apis: ['chat.completions'] })],
+});
+
 const taskLine = (id: string): string => lineOf(TASKS, id, { model: 'acme/images', input: { prompt: 'a lake' } });
 const chatLine = (id: string, model = 'acme/text'): string =>
   lineOf(CHAT, id, { model, max_tokens: 40, messages: [{ role: 'user', content: 'Count from 1 to 400, please.' }] });
@@ -33,7 +42,7 @@ let lab: BatchLab;
 let room: BackgroundRoom;
 let account: ServedAccount;
 before(async () => {
-  lab = await openBatchLab({ models: [SLOW] });
+  lab = await openBatchLab({ models: [SLOW, CLOSED] });
   room = new BackgroundRoom(lab.served);
 });
 beforeEach(async () => {
@@ -398,6 +407,30 @@ describe('a batch for a text model', () => {
         end === 'released' ? ['answered', undefined] : ['failed', 402],
       );
     }
+  });
+
+  it('waits for an upstream that cannot be reached, and ends at once if it is cancelled meanwhile', async () => {
+    const batch = await lab.begin(account, CHAT, [chatLine('a', CLOSED.name)]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [id = ''] = await callIdsOf(lab, batch);
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'model');
+    assert.deepEqual(await room.entries(id), ['hold']);
+
+    await cancelBatch(lab.context.database, batch.id, account.id);
+    assert.equal((await advance(batch)).kind, 'ended');
+
+    assert.deepEqual(
+      (await lab.results(account, (await lab.read(batch)).errorFileId)).map(({ error }) => error?.code),
+      ['batch_cancelled'],
+    );
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    // The pass that settles what was left.
+    await lab.served.room.rows(`UPDATE background_calls SET ended_at = now() - interval '1 min' WHERE id = $1`, id);
+    await settleEndedCalls(lab.served.room.database, lab.served.text.ledger, 10);
+    assert.equal((await room.settled(id)).captured, 0n);
+    assert.deepEqual(await room.entries(id), ['hold', 'release']);
   });
 
   it('waits for a response in the background that a line continues', async () => {
