@@ -30,6 +30,9 @@ const CREDENTIAL_PROBLEMS: ReadonlyMap<number, PauseReason> = new Map([
   [402, 'out_of_credit'],
 ]);
 
+/** Of the statuses from 500 on, the one that says that nothing was begun. */
+const BUSY_STATUS = 503;
+
 export interface TextRouterOptions {
   /** Answers for upstreams of protocol `embedded`. */
   readonly embedded: TextSource;
@@ -87,7 +90,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
     if (!(error instanceof TextFailure)) throw error;
     const { reason, message } = error;
     const { pauseMs, isFinal, status, code } = error instanceof UpstreamFailure ? error.facts : {};
-    if ((status ?? 0) >= 500) tally.failed += 1;
+    if (status !== undefined && status >= 500 && status !== BUSY_STATUS) tally.failed += 1;
     if (reason === 'interrupted') throw error;
     const credentialProblem = CREDENTIAL_PROBLEMS.get(status ?? 0);
     if (credentialProblem !== undefined) health.rejectedCredential(name, credentialProblem);
