@@ -1,6 +1,7 @@
 /** Makes tasks of lines, in the transaction that moves the batch's pointer over them. */
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Caller } from '../accounts/authenticate.ts';
+import { waitReasonOf } from '../billing/ledger.ts';
 import type { Queryable } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { isAcceptance } from '../tasks/create/accept-many.ts';
@@ -138,7 +139,8 @@ async function record(
   const rejections = lines.flatMap(({ line, task }, index) => {
     const outcome = outcomes[index];
     if (outcome === undefined || isAcceptance(outcome)) return [];
-    if (outcome.waitsFor !== undefined) throw new WaitingLineError(index, outcome.waitsFor);
+    const waitsFor = waitReasonOf(outcome);
+    if (waitsFor !== undefined) throw new WaitingLineError(index, waitsFor);
     return [{ line: line.index, response: endpoint.reject(task?.translate(outcome) ?? outcome) }];
   });
   const last = lines.at(-1);

@@ -7,6 +7,7 @@
  * names it: the statements read it from the account's row, where it never changes. They lock the account's row before
  * its wallet.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { queryRows, rowStatement } from '../database/row-statement.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
@@ -83,13 +84,16 @@ export class InsufficientBalanceError extends DarkroomError {
   override readonly kind = 'insufficient_balance';
   readonly availableMicroUsd: bigint;
   readonly neededMicroUsd: bigint;
+  /** What other work holds of the same balance, as far as that is known. */
+  readonly heldMicroUsd: bigint;
   readonly accountId: string;
 
-  constructor(accountId: string, availableMicroUsd: bigint, neededMicroUsd: bigint) {
+  constructor(accountId: string, availableMicroUsd: bigint, neededMicroUsd: bigint, heldMicroUsd = 0n) {
     super('the available balance does not cover the worst-case cost');
     this.accountId = accountId;
     this.availableMicroUsd = availableMicroUsd;
     this.neededMicroUsd = neededMicroUsd;
+    this.heldMicroUsd = heldMicroUsd;
   }
 
   /** What an API client can do. What the operator can do is in the log (balance-log.ts). */
@@ -98,6 +102,16 @@ export class InsufficientBalanceError extends DarkroomError {
     const available = formatUsd(this.availableMicroUsd);
     return `the request can cost up to ${needed} USD and ${available} USD is available; reduce the request, wait until running tasks release their holds (GET /v1/account), or contact the operator of this service to add to the balance`;
   }
+}
+
+/**
+ * Why work that holds nothing itself is to wait and to be tried again, if it is: also for what other work holds, as long
+ * as that would cover it if it were released.
+ */
+export function waitReasonOf(error: DarkroomError): WaitReason | undefined {
+  if (!(error instanceof InsufficientBalanceError)) return error.waitsFor;
+  const { availableMicroUsd, heldMicroUsd, neededMicroUsd } = error;
+  return availableMicroUsd + heldMicroUsd >= neededMicroUsd ? 'balance' : undefined;
 }
 
 /** A correction would take more than is available. */

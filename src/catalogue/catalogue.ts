@@ -3,6 +3,7 @@
  * checks compiled, those of text calls by name. Loaded from files by `load-models.ts`; running tasks use
  * `pinned-definitions.ts` instead.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import { DEFAULT_ROUTE, definitionHash, fullNameOf } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import type { ModelFileError } from './model-files.ts';
@@ -33,7 +34,7 @@ export interface ResolvedModel {
 
 /** Unknown, retired or unavailable (spec §2.1). */
 export class ModelUnavailableError extends DarkroomError {
-  override readonly name = 'ModelUnavailableError';
+  override readonly name: string = 'ModelUnavailableError';
   override readonly kind = 'model_unavailable';
   override readonly param = 'model';
 
@@ -46,6 +47,15 @@ export class ModelUnavailableError extends DarkroomError {
         ? `the model ${name} does not exist or is not available; names are case-sensitive`
         : `the model ${name} was retired and is no longer available${advice}`,
     );
+  }
+}
+
+/** The model, or a route of it, is not offered while its provider rejects our credential. */
+export class ModelWithheldError extends ModelUnavailableError {
+  override readonly name = 'ModelWithheldError';
+
+  override get waitsFor(): WaitReason {
+    return 'model';
   }
 }
 

@@ -7,7 +7,7 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';
-import { createCatalogue } from './catalogue.ts';
+import { ModelWithheldError, createCatalogue } from './catalogue.ts';
 import type { Catalogue, CatalogueState } from './catalogue.ts';
 import { definitionHash } from './definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
@@ -96,9 +96,15 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     known = await read(texts);
   }
   const offer = createOffer(settings);
+  // What would be offered if no provider rejected its credential.
+  const offerWhole = createOffer({
+    hasCredential: (name) => settings.hasCredential(name),
+    baseUrlOf: (provider) => settings.baseUrlOf(provider),
+  });
   const offered = offer(known);
   await definitions.pin(offered);
   let current = createCatalogue(offered, now);
+  let whole = createCatalogue(offerWhole(known), now);
   warnOfLosses(offered);
   let rejected: CatalogueState['rejected'];
   let isClosed = false;
@@ -138,6 +144,7 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
   /** Offers what can be offered of the models that were read last. @returns whether anything has changed. */
   async function offerKnown(cause: string, isForced = false): Promise<void> {
     const models = offer(known);
+    whole = createCatalogue(offerWhole(known), now);
     const changes = changesBetween(current.models, models);
     if (!isForced && changes.definitions.length === 0 && changes.names.removed.length === 0) return;
     await definitions.pin(changes.definitions);
@@ -184,6 +191,20 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     }
   }
 
+  /** @throws {ModelWithheldError} */
+  function unlessWithheld<Model>(name: string, resolve: (catalogue: Catalogue) => Model): Model {
+    try {
+      return resolve(current);
+    } catch (error) {
+      try {
+        resolve(whole);
+      } catch {
+        throw error;
+      }
+      throw new ModelWithheldError(name);
+    }
+  }
+
   let refreshing: Promise<void> | undefined;
   let isHinted = false;
   let haveSettingsChanged = false;
@@ -213,8 +234,9 @@ export async function openLiveCatalogue(options: LiveCatalogueOptions): Promise<
     },
     available: () => current.available(),
     find: (name) => current.find(name),
-    resolve: (name, route) => current.resolve(name, route),
-    resolveText: (name) => current.resolveText(name),
+    resolve: (name, route) =>
+      unlessWithheld(route === undefined ? name : `${name}@${route}`, (catalogue) => catalogue.resolve(name, route)),
+    resolveText: (name) => unlessWithheld(name, (catalogue) => catalogue.resolveText(name)),
     state: () => ({ since: current.state().since, rejected }),
     providers: () => providersOf(known, settings),
     async settingsAdopted() {

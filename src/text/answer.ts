@@ -76,6 +76,8 @@ export interface DecodedTextCall {
   readonly encoder: (createdAt: number) => AnswerEncoder;
   /** As of `TextCall`. */
   readonly beforeSend?: TextCall['beforeSend'];
+  /** As of `TextCall`. */
+  readonly canWait?: boolean;
   /** Receives the whole answer once it exists, before the call is settled; must not throw. */
   readonly onAnswered?: (answer: Readonly<Record<string, unknown>>) => Promise<void>;
   /** An error as the endpoint reports it in the middle of a stream. */
@@ -224,7 +226,19 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
       await money.hold(hold);
       const tally = new Tally(inputTokens, most);
       const createdAt = decoded.createdAt ?? Math.floor(now() / 1000);
-      const { id, surface, model, request, body, nextTurn, beforeSend, isStreamed, echo, deltas } = decoded;
+      const {
+        id,
+        surface,
+        model,
+        request,
+        body,
+        nextTurn,
+        beforeSend,
+        canWait = false,
+        isStreamed,
+        echo,
+        deltas,
+      } = decoded;
       const call: TextCall = {
         id,
         accountId: caller.accountId,
@@ -234,6 +248,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
         body,
         nextTurn,
         beforeSend,
+        canWait,
         isStreamed,
         tally,
         createdAt,
@@ -268,6 +283,7 @@ export function createTextAnswers(dependencies: TextDependencies): TextAnswers {
           outcome: end,
           errorReason: end === 'failed' ? reasonOf(error) : undefined,
           lostRequests: tally.lostRequests(usage !== undefined),
+          failedRequests: tally.failed,
         });
         if (usage !== undefined) rateLimiter.spend(tokenBudget(caller), tokensAfter(usage, inputTokens, tally));
       };

@@ -32,6 +32,8 @@ export interface TextCall {
    * is.
    */
   readonly beforeSend?: (() => Promise<void>) | undefined;
+  /** It can be tried again later: an upstream whose circuit breaker is open is left in peace. Absent: it cannot. */
+  readonly canWait?: boolean;
   /** The answer is read here, because it may call a built-in tool: its source has to open it as events. */
   readonly isReadHere?: boolean;
   /** Updated while the answer passes. */

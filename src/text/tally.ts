@@ -38,6 +38,8 @@ export class Tally {
   failedAt: string | undefined;
   /** Requests at upstreams that may have billed them, although their answers did not begin here. */
   unanswered = 0;
+  /** Requests that upstreams answered with a fault of their own, other than 503: few bill them. */
+  failed = 0;
   /** Set when an answer begins. No upstream bills an answer of ours. */
   openedAt: 'ours' | 'upstream' | undefined;
   #inputTokens: number;

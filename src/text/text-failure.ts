@@ -56,9 +56,14 @@ export class TextFailure extends DarkroomError {
     return PUBLIC_MESSAGES[this.reason];
   }
 
-  /** The others may have cost something: they are not repeated. */
+  /** Of an upstream it depends on what exactly failed (upstream/upstream-failure.ts). */
   override get waitsFor(): WaitReason | undefined {
-    return this.reason === 'upstream_rate_limited' ? 'model' : undefined;
+    return undefined;
+  }
+
+  /** Whether the request itself may be why it failed: then it is repeated a few times at most. */
+  get mayRecur(): boolean {
+    return false;
   }
 }
 

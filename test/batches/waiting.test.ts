@@ -4,27 +4,38 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import { rotateKey, revokeKey } from '../../src/accounts/keys.ts';
 import { advanceBatch } from '../../src/batches/advance.ts';
+import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
+import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { presentBatch } from '../../src/presenters/batch.ts';
+import { settleEndedCalls } from '../../src/text/background/record-outcome.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
+import { failTask } from '../http/image-responses.ts';
 import type { ServedAccount } from '../http/serve.ts';
 import { PRICE } from '../tasks/task-room.ts';
+import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
 import { callIdsOf, closeSettledLab, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
 const CHAT = '/v1/chat/completions';
+const RESPONSES = '/v1/responses';
 const NEVER = new AbortController().signal;
 const SLOW = textDefinition({
   name: 'acme/slow',
   upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
+});
+/** Nothing listens there. */
+const CLOSED = textDefinition({
+  name: 'acme/closed',
+  upstreams: [openaiUpstream('http://127.0.0.1:1/v1', { id: 'closed', apis: ['chat.completions'] })],
 });
 
 const taskLine = (id: string): string => lineOf(TASKS, id, { model: 'acme/images', input: { prompt: 'a lake' } });
@@ -35,7 +46,7 @@ let lab: BatchLab;
 let room: BackgroundRoom;
 let account: ServedAccount;
 before(async () => {
-  lab = await openBatchLab({ models: [SLOW] });
+  lab = await openBatchLab({ models: [SLOW, CLOSED] });
   room = new BackgroundRoom(lab.served);
 });
 beforeEach(async () => {
@@ -76,12 +87,17 @@ async function creators(): Promise<readonly string[]> {
   return rows.map(({ keyId }) => keyId);
 }
 
-async function endTasks(): Promise<void> {
+/** The tasks of the account that have not ended. */
+async function taskIds(): Promise<readonly string[]> {
   const rows = await lab.served.room.rows<{ id: string }>(
     'SELECT id FROM tasks WHERE account_id = $1 AND completed_at IS NULL',
     account.id,
   );
-  for (const { id } of rows) await lab.served.succeed(id, Buffer.from(id));
+  return rows.map(({ id }) => id);
+}
+
+async function endTasks(): Promise<void> {
+  for (const id of await taskIds()) await lab.served.succeed(id, Buffer.from(id));
 }
 
 /** The context while its store is away. */
@@ -217,6 +233,41 @@ describe('a batch', () => {
         [402],
       );
     }
+  });
+
+  it('waits for what other work and its lines hold, and is short of balance once nothing is held', async () => {
+    account = await lab.served.newAccount({ microUsd: (PRICE * 3n) / 2n });
+    const created = await account.client.create({ model: 'acme/images', input: { prompt: 'a lake' } });
+    assert.equal(created.status, 200, JSON.stringify(created.body));
+    const batch = await lab.begin(account, TASKS, ['a', 'b'].map(taskLine));
+
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.deepEqual([(await lab.read(batch)).linesFed, await waitingFor(batch)], [0, 'balance']);
+    await failTask(lab.served, created.body.data.taskId as TaskId, 'provider_error');
+
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal((await lab.read(batch)).linesFed, 1);
+    await endTasks();
+
+    assert.equal((await advance(batch)).kind, 'ended');
+    const { linesCompleted, errorFileId } = await lab.read(batch);
+    assert.equal(linesCompleted, 1);
+    const errors = await lab.results(account, errorFileId);
+    assert.deepEqual(
+      errors.map(({ custom_id: id, response }) => [id, response?.status_code]),
+      [['b', 402]],
+    );
+  });
+
+  it('does not wait for what would not cover a line', async () => {
+    account = await lab.served.newAccount({ microUsd: PRICE - 1n });
+    const batch = await lab.begin(account, TASKS, [taskLine('a')]);
+    assert.equal((await advance(batch)).kind, 'ended');
+    const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
+    assert.deepEqual(
+      errors.map(({ response }) => response?.status_code),
+      [402],
+    );
   });
 
   it('leaves half of the slots of a process to the batches of others', async () => {
@@ -356,6 +407,79 @@ describe('a batch for a text model', () => {
     assert.equal(await waitingFor(batch), 'daily_spend_cap');
 
     await lab.served.room.rows('DELETE FROM spend_periods WHERE cap_id = $1', own.keyId);
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    await lab.served.text.ledger.flush();
+    assert.equal((await advance(batch)).kind, 'ended');
+    assert.equal((await lab.read(batch)).linesCompleted, 1);
+  });
+
+  it('waits for what other work holds, and is short of balance once nothing is held', async () => {
+    const rich = await lab.begin(account, CHAT, [chatLine('a')]);
+    assert.equal((await advance(rich)).kind, 'waits');
+    const [known = ''] = await callIdsOf(lab, rich);
+    await room.attempt(known);
+    const [{ held: needed } = assert.fail('nothing was held')] = await room.held(known);
+
+    for (const end of ['released', 'captured'] as const) {
+      account = await lab.served.newAccount({ microUsd: needed + PRICE - 1n });
+      const created = await account.client.create({ model: 'acme/images', input: { prompt: 'a lake' } });
+      assert.equal(created.status, 200, JSON.stringify(created.body));
+      const batch = await lab.begin(account, CHAT, [chatLine('a')]);
+      assert.equal((await advance(batch)).kind, 'waits');
+      const [id = ''] = await callIdsOf(lab, batch);
+
+      assert.equal((await room.attempt(id)).kind, 'wait');
+      assert.equal((await advance(batch)).kind, 'waits');
+      assert.equal(await waitingFor(batch), 'balance');
+
+      const { taskId } = created.body.data;
+      if (end === 'released') await failTask(lab.served, taskId as TaskId, 'provider_error');
+      else await lab.served.succeed(taskId, Buffer.from(taskId));
+      assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+      const row = await room.row(id);
+      assert.deepEqual(
+        [row?.state, row?.error?.status],
+        end === 'released' ? ['answered', undefined] : ['failed', 402],
+      );
+    }
+  });
+
+  it('waits for an upstream that cannot be reached, and ends at once if it is cancelled meanwhile', async () => {
+    const batch = await lab.begin(account, CHAT, [chatLine('a', CLOSED.name)]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [id = ''] = await callIdsOf(lab, batch);
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'model');
+    assert.deepEqual(await room.entries(id), ['hold']);
+
+    await cancelBatch(lab.context.database, batch.id, account.id);
+    assert.equal((await advance(batch)).kind, 'ended');
+
+    assert.deepEqual(
+      (await lab.results(account, (await lab.read(batch)).errorFileId)).map(({ error }) => error?.code),
+      ['batch_cancelled'],
+    );
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    // The pass that settles what was left.
+    await lab.served.room.rows(`UPDATE background_calls SET ended_at = now() - interval '1 min' WHERE id = $1`, id);
+    await settleEndedCalls(lab.served.room.database, lab.served.text.ledger, 10);
+    assert.equal((await room.settled(id)).captured, 0n);
+    assert.deepEqual(await room.entries(id), ['hold', 'release']);
+  });
+
+  it('waits for a response in the background that a line continues', async () => {
+    const earlier = await room.accept(account, { model: 'acme/text', input: 'What is 17 * 3?' });
+    const body = { model: 'acme/text', input: 'And 17 * 4?', previous_response_id: earlier };
+    const batch = await lab.begin(account, RESPONSES, [lineOf(RESPONSES, 'a', body)]);
+    assert.equal((await advance(batch)).kind, 'waits');
+    const [id = ''] = await callIdsOf(lab, batch);
+
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    assert.equal((await advance(batch)).kind, 'waits');
+    assert.equal(await waitingFor(batch), 'response');
+
+    assert.deepEqual(await room.attempt(earlier), { kind: 'ended' });
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     await lab.served.text.ledger.flush();
     assert.equal((await advance(batch)).kind, 'ended');

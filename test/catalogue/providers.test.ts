@@ -14,6 +14,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { findBinding } from '../../src/providers/http/binding.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { DarkroomError } from '../../src/domain/darkroom-error.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { definition, textDefinition } from './definitions.ts';
 
@@ -66,21 +67,27 @@ async function read() {
 }
 
 interface ChangeableSettings extends LiveProviderSettings {
-  set(change: { readonly credentials?: readonly string[]; readonly baseUrls?: Readonly<Record<string, string>> }): void;
+  set(change: {
+    readonly credentials?: readonly string[];
+    readonly rejected?: readonly string[];
+    readonly baseUrls?: Readonly<Record<string, string>>;
+  }): void;
 }
 
 function settingsOf(): ChangeableSettings {
-  let [credentials, baseUrls]: [readonly string[], Readonly<Record<string, string>>] = [[], {}];
+  let [credentials, rejected]: (readonly string[])[] = [[], []];
+  let baseUrls: Readonly<Record<string, string>> = {};
   const listeners = new Set<() => void>();
   return {
-    hasCredential: (name) => credentials.includes(name),
+    hasCredential: (name) => credentials?.includes(name) === true,
+    isRejected: (_provider, name) => rejected?.includes(name) === true,
     baseUrlOf: (name) => baseUrls[name],
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     set(change) {
-      ({ credentials = [], baseUrls = {} } = change);
+      ({ credentials = [], rejected = [], baseUrls = {} } = change);
       for (const listener of listeners) listener();
     },
   };
@@ -332,6 +339,40 @@ describe('a model of a provider', () => {
     settings.set({ credentials: ['other', 'acme'] });
     await waitFor('all are there', () => Object.keys(live.resolve('posters', 'both').definition.routes).length === 3);
     assert.equal(live.resolve('posters', undefined).route, 'default');
+  });
+
+  it('passes as withheld while its credential is rejected, unlike one that has none or does not exist', async () => {
+    await putProvider();
+    await putProvider({ ...PROVIDER, name: 'other' }, 'other');
+    await putModel({
+      routes: { default: { upstreams: [UPSTREAM] }, other: { upstreams: [{ ...UPSTREAM, provider: 'other' }] } },
+    });
+    const settings = settingsOf();
+    const live = await open(settings);
+    const waits = (route?: string, model = 'posters'): string | undefined => {
+      try {
+        live.resolve(model, route);
+        return 'found';
+      } catch (error) {
+        assert.ok(error instanceof DarkroomError);
+        return error.waitsFor;
+      }
+    };
+    assert.equal(waits(), undefined);
+
+    settings.set({ credentials: ['acme', 'other'], rejected: ['acme'] });
+    await waitFor('a route is offered', () => waits('other') === 'found');
+    assert.equal(waits(), 'model');
+    assert.throws(() => live.resolve('posters', undefined), ModelUnavailableError);
+    assert.deepEqual([waits('none'), waits(undefined, 'none')], [undefined, undefined]);
+
+    settings.set({ credentials: ['acme', 'other'], rejected: ['acme', 'other'] });
+    await waitFor('nothing is offered', () => names(live).length === 0);
+    assert.deepEqual([waits(), waits('other'), waits('none')], ['model', 'model', undefined]);
+
+    settings.set({ credentials: ['acme', 'other'] });
+    await waitFor('all is offered', () => waits() === 'found');
+    assert.equal(waits('other'), 'found');
   });
 
   it('goes to the configured URL', async () => {

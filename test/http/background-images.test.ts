@@ -235,7 +235,7 @@ describe('a response in the background with an image', () => {
   });
 
   it('fails with the image in its stream if a later turn fails, and costs nothing', async () => {
-    upstream.script({ reply: CALL }, { breaksAfter: 'request' });
+    upstream.script({ reply: CALL }, { body: '<html>' });
     const creating = postResponse(served, account.client.key, { model: 'acme/chat', background: true, stream: true });
     const id = await streamedId();
     const taskId = await draw(id);

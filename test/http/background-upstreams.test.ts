@@ -1,6 +1,7 @@
 /**
  * Text calls in the background at an upstream, which is paid for what it is sent: a request that was sent is waited for,
- * whatever ends its attempt, and one that is repeated all the same is recorded as the operator's possible cost.
+ * whatever ends its attempt, and one that is repeated all the same is recorded as the operator's possible cost. What
+ * passes at the upstream is waited out.
  */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
@@ -11,6 +12,7 @@ import { waitFor } from '@darkroom/testing/wait-for';
 import { createBackgroundActivities } from '../../activities/index.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { WorkerStoppingError } from '../../src/generation/stopped.ts';
+import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
 import { cancelCall } from '../../src/text/background/record-outcome.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
@@ -22,6 +24,13 @@ import type { ServedAccount, ServedApp } from './serve.ts';
 
 const QUESTION = { model: 'acme/chat', input: 'Hello?', stream: true };
 const FALLBACK = { model: 'acme/two', input: 'Hello?' };
+
+/** Nothing listens there. */
+const NOBODY = 'http://127.0.0.1:1/v1';
+
+/** Each in the state of a test of its own. */
+const PASSING = ['drained', 'closed', 'unauthorized', 'out-of-credit', 'forbidden', 'broken', 'faulty'] as const;
+const questionOf = (name: (typeof PASSING)[number]) => ({ model: `acme/${name}`, input: 'Hello?' });
 
 let upstream: TestUpstream;
 let second: TestUpstream;
@@ -36,6 +45,13 @@ before(async () => {
     models: [
       textDefinition({ name: 'acme/chat', upstreams: [one] }),
       textDefinition({ name: 'acme/two', upstreams: [one, other] }),
+      ...PASSING.map((id) => {
+        const baseUrl = id === 'closed' ? NOBODY : upstream.baseUrl;
+        return textDefinition({
+          name: `acme/${id}`,
+          upstreams: [openaiUpstream(baseUrl, { id, apis: ['chat.completions'] })],
+        });
+      }),
     ],
   });
   room = new BackgroundRoom(served);
@@ -208,5 +224,115 @@ describe('a text call in the background at an upstream', () => {
     assert.equal((await room.row(id))?.state, 'answered');
     await room.settled(id);
     assert.deepEqual(await room.lostCosts(id), []);
+  });
+});
+
+describe('a text call in the background whose upstream cannot answer at this moment', () => {
+  /** Tries a call until it has ended. */
+  async function end(id: string): Promise<void> {
+    await waitFor('the call has ended', async () => (await room.attempt(id)).kind === 'ended');
+    assert.equal((await room.row(id))?.state, 'answered');
+  }
+
+  it('waits while an operator has drained it', async () => {
+    await drainUpstream(served.room.database, 'text:drained');
+    const requests = requestsFromNow();
+    const id = await room.accept(account, questionOf('drained'));
+    for (let times = 0; times < 8; times++) assert.deepEqual(await room.attempt(id), { kind: 'wait', ms: 0 });
+    assert.deepEqual([requests(), (await room.row(id))?.lost], [0, 0]);
+
+    upstream.script({});
+    await resumeUpstream(served.room.database, 'text:drained');
+    await end(id);
+
+    assert.equal(requests(), 1);
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), []);
+    assert.deepEqual(await room.entries(id), ['hold', 'capture', 'release']);
+  });
+
+  it('waits while it cannot be reached', async () => {
+    const id = await room.accept(account, questionOf('closed'));
+    for (let times = 0; times < 8; times++) assert.deepEqual(await room.attempt(id), { kind: 'wait', ms: 0 });
+    const row = await room.row(id);
+    assert.deepEqual([row?.state, row?.lost], ['in_progress', 0]);
+    assert.deepEqual(await room.entries(id), ['hold']);
+
+    // The same as ten minutes later.
+    await served.room.rows(`UPDATE background_calls SET started_at = now() - interval '10 min' WHERE id = $1`, id);
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.equal((await room.row(id))?.error?.status, 503);
+    assert.equal((await room.settled(id)).captured, 0n);
+    assert.deepEqual(await room.lostCosts(id), []);
+  });
+
+  for (const [name, status] of [
+    ['unauthorized', 401],
+    ['out-of-credit', 402],
+  ] as const) {
+    it(`waits while it answers ${status}`, async () => {
+      upstream.script({ status, body: {} }, {});
+      const id = await room.accept(account, questionOf(name));
+      assert.deepEqual(await room.attempt(id), { kind: 'wait', ms: 0 });
+      assert.equal((await room.row(id))?.lost, 0);
+      await end(id);
+      await room.settled(id);
+      assert.deepEqual(await room.lostCosts(id), []);
+    });
+  }
+
+  it('repeats what it answers 403 to a few times, and for nothing', async () => {
+    upstream.script({ status: 403, body: {} }, {});
+    const id = await room.accept(account, questionOf('forbidden'));
+    assert.deepEqual(await room.attempt(id), { kind: 'wait', ms: 15_000 });
+    assert.equal((await room.row(id))?.lost, 1);
+    await end(id);
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), []);
+  });
+
+  it('begins again after an answer that broke off, which is recorded as a possible cost', async () => {
+    upstream.script({ breaksAfter: 1 }, {});
+    const id = await room.accept(account, { ...questionOf('broken'), stream: true });
+    assert.deepEqual(await room.attempt(id), { kind: 'wait', ms: 15_000 });
+    await end(id);
+    await room.settled(id);
+    assert.deepEqual(await room.lostCosts(id), [await heldFor(id)]);
+    assert.deepEqual(await room.entries(id), ['hold', 'capture', 'release']);
+  });
+
+  it('sends it a few times what makes it fail, with longer waits, and then fails', async () => {
+    upstream.script({ status: 500, body: {} });
+    const requests = requestsFromNow();
+    const id = await room.accept(account, questionOf('faulty'));
+    for (const ms of [15_000, 60_000, 240_000, 240_000, 240_000]) {
+      assert.deepEqual(await room.attempt(id), { kind: 'wait', ms });
+    }
+    assert.deepEqual([requests(), (await room.row(id))?.lost], [5, 5]);
+    // Its circuit breaker is open: nothing is sent, and nothing counts.
+    for (let times = 0; times < 3; times++) assert.deepEqual(await room.attempt(id), { kind: 'wait', ms: 0 });
+    assert.deepEqual([requests(), (await room.row(id))?.lost], [5, 5]);
+
+    // A client that does not wait tries it all the same.
+    upstream.script({});
+    const answered = await account.client.send('POST', '/v1/responses', questionOf('faulty'));
+    assert.equal(answered.status, 200, JSON.stringify(answered.body));
+    upstream.script({ status: 500, body: {} });
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+
+    assert.equal(requests(), 7);
+    const row = await room.row(id);
+    assert.deepEqual([row?.state, row?.error?.status], ['failed', 503]);
+    assert.equal((await room.settled(id)).captured, 0n);
+    assert.deepEqual(await room.lostCosts(id), [5n * (await heldFor(id))]);
+    assert.deepEqual(await room.entries(id), ['hold', 'release']);
+  });
+
+  it('fails if an answer has the wrong form: the next one would be no different', async () => {
+    upstream.script({ body: '<html>' });
+    const id = await room.accept(account, { model: 'acme/chat', input: 'Hello?' });
+    assert.deepEqual(await room.attempt(id), { kind: 'ended' });
+    assert.equal((await room.row(id))?.error?.status, 503);
+    assert.equal((await room.settled(id)).captured, 0n);
   });
 });

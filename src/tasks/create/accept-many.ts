@@ -31,6 +31,7 @@ export function isAcceptance(outcome: ManyOutcome): outcome is Acceptance {
 /** What an account has left. */
 interface Room {
   available: bigint;
+  held: bigint;
   tasks: number;
   readonly queueCap: number;
   readonly caps: { readonly period: CapPeriod; readonly cap: bigint; spent: bigint }[];
@@ -38,7 +39,7 @@ interface Room {
 
 const lockAccount: Statement = {
   name: 'lock_account_for_tasks',
-  text: lockAccountAndWallet(`w.available_micro_usd AS available, c.queue_cap AS "queueCap",
+  text: lockAccountAndWallet(`w.available_micro_usd AS available, w.held_micro_usd AS held, c.queue_cap AS "queueCap",
                               c.queue_cap + c.running_cap - c.queued - c.running AS tasks`),
 };
 
@@ -118,13 +119,16 @@ async function lockRoom(transaction: Queryable, accountId: string, spendCapIds: 
 
 /** @returns why a task does not fit; undefined: it does, and what it needs is taken. */
 function takeRoom(room: Room, { accountId, holdMicroUsd }: NewTask): DarkroomError | undefined {
-  if (room.available < holdMicroUsd) return new InsufficientBalanceError(accountId, room.available, holdMicroUsd);
+  if (room.available < holdMicroUsd) {
+    return new InsufficientBalanceError(accountId, room.available, holdMicroUsd, room.held);
+  }
   if (room.tasks <= 0) return new QueueFullError(room.queueCap);
   for (const { period, cap, spent } of room.caps) {
     const left = cap > spent ? cap - spent : 0n;
     if (left < holdMicroUsd) return new SpendCapError(period, cap, left, holdMicroUsd);
   }
   room.available -= holdMicroUsd;
+  room.held += holdMicroUsd;
   room.tasks -= 1;
   for (const cap of room.caps) cap.spent += holdMicroUsd;
   return undefined;

@@ -3,6 +3,7 @@ import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { BilledUsage } from '../tally.ts';
 import type { BackgroundState } from './call-record.ts';
+import { NOTHING_USED } from './record-outcome.ts';
 import type { CallError } from './record-outcome.ts';
 
 /** Where the call of a line is. */
@@ -88,14 +89,15 @@ export async function readBatchCallResults(
 
 const cancelWaiting: Statement = {
   name: 'cancel_waiting_batch_calls',
-  text: `UPDATE background_calls b SET state = 'cancelled', ended_at = now()
-          WHERE batch_id = $1 AND state = 'queued' AND NOT is_running AND ended_at IS NULL
-            AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id)`,
+  text: `UPDATE background_calls b SET state = 'cancelled', ended_at = now(), settlement = $2::json
+          WHERE batch_id = $1 AND NOT is_running AND ended_at IS NULL
+            AND (waiting_for IS NOT NULL
+                 OR state = 'queued' AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id))`,
 };
 
-/** Ends the calls of a batch that have not begun, and hold nothing. */
+/** Ends the calls of a batch that have not begun, or wait. The next pass releases what they hold. */
 export async function cancelWaitingBatchCalls(database: Queryable, batchId: string): Promise<void> {
-  await database.query(cancelWaiting, [batchId]);
+  await database.query(cancelWaiting, [batchId, NOTHING_USED]);
 }
 
 const deleteLeft: Statement = {

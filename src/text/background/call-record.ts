@@ -45,7 +45,7 @@ export interface BackgroundCall {
   readonly surface: TextSurface;
   /** The number of the attempt: only the last one may record anything. */
   readonly attempt: number;
-  /** How many attempts ended without a trace: their processes died. */
+  /** How many attempts were lost: their processes died, or upstreams failed after they were sent the request. */
   readonly lostAttempts: number;
   readonly isStreamed: boolean;
   /** Null: those that the key has when the call is run. */

@@ -92,11 +92,10 @@ export async function cancelCall(
   { id, accountId }: Pick<BackgroundCall, 'id' | 'accountId'>,
   now: number,
 ): Promise<boolean> {
-  const nothing = estimatedSettlement({ id, accountId, inputTokens: 0 }, 0n);
   return database.transaction(async (transaction) => {
     const [open] = await transaction.query<OpenCall>(lockOpen, [id, accountId]);
     if (open === undefined) return false;
-    await transaction.query(cancelStatement, [id, jsonOrNull(open.isRunning ? undefined : settlementJson(nothing))]);
+    await transaction.query(cancelStatement, [id, open.isRunning ? null : NOTHING_USED]);
     const saved = endedResponse(open, { status: 'cancelled' }, now);
     await saveResponse(transaction, saved);
     const { response } = saved;
@@ -201,6 +200,11 @@ function settlementOf(
 ): TextSettlement {
   return { ...rest, id, accountId, capturedMicroUsd: BigInt(capturedMicroUsd), upstream: upstream ?? undefined };
 }
+
+/** The settlement, as it is stored, of a call that ends while no attempt runs. */
+export const NOTHING_USED = JSON.stringify(
+  settlementJson(estimatedSettlement({ id: '', accountId: '', inputTokens: 0 }, 0n)),
+);
 
 function jsonOrNull(value: object | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value);

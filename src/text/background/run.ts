@@ -2,12 +2,15 @@
  * One attempt at a text call in the background (docs/decisions/0049). What it does can be repeated at any time: the
  * hold belongs to the call, only the last attempt records an outcome, and only what was recorded is settled.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import pRetry from 'p-retry';
 import type { Options } from 'p-retry';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { AccessEnded } from '../../accounts/open-responses.ts';
+import { waitReasonOf } from '../../billing/ledger.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Queryable } from '../../database/database.ts';
+import { backoffMs } from '../../domain/backoff.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { accessEnded } from '../answer.ts';
@@ -32,9 +35,17 @@ import type { CallOutcome } from './record-outcome.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Attempts whose processes may die before the call fails: it may be the call that kills them. */
+/**
+ * Attempts whose processes may die, or whose upstreams may fail after they were sent the request, before the call fails:
+ * it may be the call that does it.
+ */
 const MAX_LOST_ATTEMPTS = 5;
-/** How long a call waits for an upstream that is rate limited, with its money held; that of a batch, as for the rest. */
+/** The wait after such a failure of an upstream, four times as long as the last one; shorter than STALLED_MINUTES. */
+const LOST_WAIT = { firstMs: 15_000, maxMs: 240_000 } as const;
+/**
+ * How long a call waits for an upstream that cannot answer at this moment, with its money held; that of a batch, as for
+ * the rest.
+ */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
 /**
  * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is the release of
@@ -200,6 +211,7 @@ class Attempt {
         createdAt: createdAtOf(this.#call),
         money: this.#money,
         beforeSend: () => this.#beforeSend(),
+        canWait: true,
         onAnswered: (response) => {
           whole = response;
           return Promise.resolve();
@@ -263,10 +275,11 @@ class Attempt {
         await this.#release({ isLost: !isOutage(error) });
         throw error;
       }
-      if (this.#waitsFor(error)) {
-        await this.#release({ isWaiting: this.#money.settlement() === undefined, waitingFor: error.waitsFor });
-        const ms = (error.retryAfterSeconds ?? 0) * 1_000;
-        return error instanceof TooManyStreamsError ? WAITS_FOR_TURN : { kind: 'wait', ms };
+      const waiting = this.#waitOf(error);
+      if (waiting !== undefined) {
+        const isWaiting = this.#money.settlement() === undefined;
+        await this.#release({ isWaiting, waitingFor: waiting.reason, isLost: mayRecur(error) });
+        return error instanceof TooManyStreamsError ? WAITS_FOR_TURN : { kind: 'wait', ms: waiting.ms };
       }
     }
     return this.end(finding);
@@ -279,24 +292,43 @@ class Attempt {
     try {
       return await record(this.#context, concluded, finding);
     } catch (error) {
-      const { lostRequests = 0 } = this.#money.settlement() ?? {};
-      await this.#release({ isLost: true, lostRequests: lostRequests + (this.#isSent ? 1 : 0) });
+      await this.#release({ isLost: true, lostRequests: this.#lost + (this.#isSent ? 1 : 0) });
       throw error;
     }
   }
 
   async #release(released: ReleasedAttempt = {}): Promise<void> {
-    const { lostRequests = 0 } = this.#money.settlement() ?? {};
-    await pRetry(() => releaseAttempt(this.#context.database, this.#call, { lostRequests, ...released }), RECORD_RETRY);
+    const all = { lostRequests: this.#lost, ...released };
+    await pRetry(() => releaseAttempt(this.#context.database, this.#call, all), RECORD_RETRY);
   }
 
-  /** Whether it is to be tried again, once what was in the way has passed. */
-  #waitsFor(error: unknown): error is DarkroomError {
-    if (!(error instanceof DarkroomError) || error.waitsFor === undefined) return false;
-    const { batchId, startedAt, waitsUntil } = this.#call;
-    const isHeld = error.waitsFor === 'model' && batchId === null;
-    return this.#context.now() / 1000 < (isHeld ? startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60 : waitsUntil);
+  /** Requests that upstreams may bill although the attempt has no answer. */
+  get #lost(): number {
+    const { lostRequests = 0, failedRequests = 0 } = this.#money.settlement() ?? {};
+    return lostRequests + failedRequests;
   }
+
+  /** What it waits for, and how many milliseconds at least; undefined: the error is the outcome. */
+  #waitOf(error: unknown): { readonly reason: WaitReason; readonly ms: number } | undefined {
+    if (!(error instanceof DarkroomError)) return undefined;
+    // A call that has its money is among those that others wait for.
+    const reason = this.#money.settlement() === undefined ? waitReasonOf(error) : error.waitsFor;
+    if (reason === undefined) return undefined;
+    const { batchId, startedAt, waitsUntil, lostAttempts } = this.#call;
+    const isHeld = reason === 'model' && batchId === null;
+    const until = isHeld ? startedAt + WAITS_FOR_UPSTREAM_MINUTES * 60 : waitsUntil;
+    const leftMs = until * 1000 - this.#context.now();
+    if (leftMs <= 0) return undefined;
+    const ms = (error.retryAfterSeconds ?? 0) * 1_000;
+    if (this.#lost === 0 && !mayRecur(error)) return { reason, ms };
+    if (lostAttempts >= MAX_LOST_ATTEMPTS) return undefined;
+    return { reason, ms: Math.max(ms, Math.min(Math.ceil(leftMs), backoffMs(LOST_WAIT, 2 * lostAttempts))) };
+  }
+}
+
+/** Whether the call itself may be why it failed. */
+function mayRecur(error: unknown): boolean {
+  return error instanceof TextFailure && error.mayRecur;
 }
 
 /** Unix seconds, as its response has been read already. */

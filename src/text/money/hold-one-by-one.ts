@@ -38,6 +38,7 @@ export type HoldRejection = InsufficientBalanceError | SpendCapError | TooManySt
 /** What an account has left. */
 interface Room {
   available: bigint;
+  held: bigint;
   streams: number;
   readonly streamsCap: number;
   readonly caps: readonly { readonly capId: string; readonly period: CapPeriod; readonly cap: bigint; spent: bigint }[];
@@ -45,7 +46,7 @@ interface Room {
 
 const lockAccount: Statement = {
   name: 'lock_account_for_text_calls',
-  text: lockAccountAndWallet(`w.available_micro_usd AS available, c.text_streams AS streams,
+  text: lockAccountAndWallet(`w.available_micro_usd AS available, w.held_micro_usd AS held, c.text_streams AS streams,
                               c.text_streams_cap AS "streamsCap"`),
 };
 
@@ -76,7 +77,7 @@ export async function holdOneByOne(
 
 const selectAvailable: Statement = {
   name: 'select_available_for_text_call',
-  text: `SELECT w.available_micro_usd AS available
+  text: `SELECT w.available_micro_usd AS available, w.held_micro_usd AS held
            FROM account_counters c JOIN account_counters w ON ${IS_WALLET} WHERE c.account_id = $1`,
 };
 
@@ -86,7 +87,7 @@ const selectAvailable: Statement = {
  * @throws {InsufficientBalanceError} @throws {SpendCapError}
  */
 export async function requireCovered(database: Queryable, call: NewTextCall): Promise<void> {
-  const [account] = await database.query<{ available: bigint }>(selectAvailable, [call.accountId]);
+  const [account] = await database.query<Pick<Room, 'available' | 'held'>>(selectAvailable, [call.accountId]);
   if (account === undefined) throw new Error('an authenticated account has no counters');
   const caps = call.spendCapIds.length === 0 ? [] : await readSpendCaps(database, call.spendCapIds);
   const rejection = findRejection({ ...account, caps, streams: 0, streamsCap: 1 }, call);
@@ -105,7 +106,9 @@ function findRejection(
   room: Room,
   { accountId, heldMicroUsd, spendCapIds, isBackground = false }: NewTextCall,
 ): HoldRejection | undefined {
-  if (room.available < heldMicroUsd) return new InsufficientBalanceError(accountId, room.available, heldMicroUsd);
+  if (room.available < heldMicroUsd) {
+    return new InsufficientBalanceError(accountId, room.available, heldMicroUsd, room.held);
+  }
   for (const { capId, period, cap, spent } of room.caps) {
     if (!spendCapIds.includes(capId) || spent + heldMicroUsd <= cap) continue;
     return new SpendCapError(period, cap, cap > spent ? cap - spent : 0n, heldMicroUsd);
@@ -116,6 +119,7 @@ function findRejection(
 
 function take(room: Room, { heldMicroUsd, spendCapIds }: NewTextCall): void {
   room.available -= heldMicroUsd;
+  room.held += heldMicroUsd;
   room.streams += 1;
   for (const cap of room.caps) if (spendCapIds.includes(cap.capId)) cap.spent += heldMicroUsd;
 }

@@ -58,6 +58,8 @@ export interface TextSettlement {
    * as operator costs, `attempt_lost`, of at most the hold each. Absent: none.
    */
   readonly lostRequests?: number | undefined;
+  /** Requests that upstreams answered with a fault of their own. They are lost too where the call is repeated. */
+  readonly failedRequests?: number | undefined;
 }
 
 /** The settlement of a call whose outcome is unknown: its counted input, no output, marked as estimated. */

@@ -2,6 +2,7 @@
  * What a request refers to: the stored responses that it continues, oldest first, and single stored items. The chain
  * is read by one statement, and only up to a limit: a longer conversation would be no use to any model.
  */
+import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
@@ -13,6 +14,17 @@ import { isResponseId } from './stored-responses.ts';
 
 /** The maximum length and stored size of a chain of responses. These limits are ours. */
 export const MAX_CHAIN = { responses: 500, bytes: 16_000_000 } as const;
+
+/** What a request refers to has no answer yet. */
+export class EarlierInProgressError extends InvalidTextRequest {
+  constructor(param: string, { message }: ResponseInProgressError) {
+    super(param, `${param}: ${message}`, 'response_in_progress');
+  }
+
+  override get waitsFor(): WaitReason {
+    return 'response';
+  }
+}
 
 /** What a request refers to. */
 export interface Reference {
@@ -129,7 +141,7 @@ async function waitFor(
     await waitForCalls(database, accountId, ids, wait);
   } catch (error) {
     if (!(error instanceof ResponseInProgressError)) throw error;
-    throw new InvalidTextRequest(param, `${param}: ${error.message}`, 'response_in_progress');
+    throw new EarlierInProgressError(param, error);
   }
 }
 

@@ -23,7 +23,7 @@ import type {
 import type { Plan, StreamPlan } from './plan.ts';
 import { PullQueue } from './pull-queue.ts';
 import { toFailure } from './rejection.ts';
-import { UpstreamFailure, invalidAnswer } from './upstream-failure.ts';
+import { UpstreamFailure, brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 /**
  * The maximum size of an upstream's response: 32 MB. With logprobs of every token, a long output takes some megabytes.
@@ -173,7 +173,7 @@ class Attempt implements Receiver {
       case 'rejected':
         return this.#failRejected();
       case 'whole':
-        return this.#fail(invalidAnswer('an answer that broke off', { code }));
+        return this.#fail(brokenOff('an answer that broke off', code));
       case 'streaming':
         return this.#endStream();
       case 'over':

@@ -4,7 +4,7 @@
  * the protocol.
  */
 import type { FinishReason, TokenLogprob, TokenUsage } from '../events.ts';
-import { invalidAnswer } from './upstream-failure.ts';
+import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 import { chatUsage } from './usage.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ export function readChatPiece(json: unknown, member: 'delta' | 'message'): ChatP
 /** @throws {UpstreamFailure} there is an error instead of an answer. Its code is reported, its message is not. */
 export function assertNoError(error: unknown): void {
   if (error == null || error === '') return;
-  throw invalidAnswer('an error instead of an answer', { code: isObject(error) ? codeOf(error) : undefined });
+  throw brokenOff('an error instead of an answer', isObject(error) ? codeOf(error) : undefined);
 }
 
 /** OpenAI's code for an error; never a text. */
@@ -121,7 +121,7 @@ function finishOf(value: unknown): FinishReason | undefined {
   if (value == null || value === '') return undefined;
   if (typeof value !== 'string') throw invalidAnswer('a finish_reason that is no word');
   const word = value.toLowerCase();
-  if (FAILURES.has(word)) throw invalidAnswer('an answer that was aborted');
+  if (FAILURES.has(word)) throw brokenOff('an answer that was aborted');
   // `eos`, `end_turn`, `stop_sequence` …: it has ended.
   return Object.hasOwn(FINISH_REASONS, word) ? FINISH_REASONS[word] : 'stop';
 }

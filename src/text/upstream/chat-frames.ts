@@ -19,7 +19,7 @@ import { findMember } from './json-member.ts';
 import type { Span } from './json-member.ts';
 import type { StreamReader } from './stream-reader.ts';
 import type { CallPiece } from './tool-calls.ts';
-import { invalidAnswer } from './upstream-failure.ts';
+import { brokenOff } from './upstream-failure.ts';
 
 /** A stream may change its form now and then; one that changes with every chunk is read chunk by chunk. */
 const MAX_MISSES = 8;
@@ -73,7 +73,7 @@ export class ChatFrames implements StreamReader<string> {
 
   end(emit: (frame: string) => void): void {
     if (this.#isOver) return;
-    if (!this.#stream.isComplete) throw invalidAnswer('a stream that broke off');
+    if (!this.#stream.isComplete) throw brokenOff('a stream that broke off');
     this.#finish(emit);
   }
 

@@ -9,7 +9,7 @@ import { ChatStream } from './chat-stream.ts';
 import type { ChoiceProgress } from './chat-stream.ts';
 import type { StreamReader } from './stream-reader.ts';
 import type { CallPiece } from './tool-calls.ts';
-import { invalidAnswer } from './upstream-failure.ts';
+import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 type Emit = (event: TextEvent) => void;
 
@@ -40,7 +40,7 @@ export class ChatEvents implements StreamReader<TextEvent> {
 
   end(emit: Emit): void {
     if (this.#isOver) return;
-    if (!this.#stream.isComplete) throw invalidAnswer('a stream that broke off');
+    if (!this.#stream.isComplete) throw brokenOff('a stream that broke off');
     this.#finish(emit);
   }
 

@@ -38,17 +38,20 @@ export function toFailure(
   const pauseMs = pauseOf(headers);
   const message = `the upstream answered ${status}`;
   if (status === 429) return new UpstreamFailure('upstream_rate_limited', message, { ...facts, pauseMs });
-  if (status === 408) return new UpstreamFailure('upstream_timeout', message, { ...facts, isTransient: true });
+  if (status === 408)
+    return new UpstreamFailure('upstream_timeout', message, { ...facts, isTransient: true, mayRecur: true });
   if (status >= 500 || status === 409 || status === 425) {
     // If it states for how long, it does not help to try it again at once.
     return new UpstreamFailure('upstream_unavailable', message, {
       ...facts,
       pauseMs,
       isTransient: pauseMs === undefined,
+      mayRecur: true,
     });
   }
   if (status < 400 || status === 401 || status === 402 || status === 403) {
-    return new UpstreamFailure('upstream_unavailable', message, facts);
+    // Some answer 403 to what they moderate.
+    return new UpstreamFailure('upstream_unavailable', message, { ...facts, mayRecur: status === 403 });
   }
   const invalid = error === undefined ? undefined : invalidParameter(error, call, interfaceUsed);
   return invalid ?? new UpstreamFailure('upstream_refused', message, { ...facts, isFinal: true });

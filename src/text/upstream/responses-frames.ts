@@ -15,7 +15,7 @@ import { failedResponse, ownResponse } from './responses-object.ts';
 import type { OwnStatus } from './responses-object.ts';
 import { PartialOutput } from './partial-output.ts';
 import type { StreamReader } from './stream-reader.ts';
-import { invalidAnswer } from './upstream-failure.ts';
+import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 /** The events that end a stream, and the status of the response then. */
 const ENDS: Readonly<Record<string, OwnStatus>> = {
@@ -62,7 +62,7 @@ export class ResponsesFrames implements StreamReader<string> {
   }
 
   end(): void {
-    if (!this.isOver) throw invalidAnswer('a stream that broke off');
+    if (!this.isOver) throw brokenOff('a stream that broke off');
   }
 
   /**
@@ -110,7 +110,7 @@ export class ResponsesFrames implements StreamReader<string> {
   #response(type: string, json: unknown): Members {
     if (type === 'response.failed') {
       assertNoError(isObject(json) ? json['error'] : undefined);
-      throw invalidAnswer('a response that failed');
+      throw brokenOff('a response that failed');
     }
     const status = ENDS[type] ?? 'in_progress';
     const own = ownResponse(json, this.#call, status, this.#now);

@@ -1,10 +1,9 @@
 /**
  * Which of a model's upstreams answers a call. They are tried in the order of the model's file, those that
- * require a pause or are drained not at all, and those that fail repeatedly after the others. Another is tried only while nothing was
- * emitted: opening an answer is what may be retried (source.ts).
+ * require a pause or are drained not at all, and those that fail repeatedly after the others, or not at all if the call
+ * can wait. Another is tried only while nothing was emitted: opening an answer is what may be retried (source.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { OutgoingMetrics, UpstreamOutcome } from '../../telemetry/metrics-outgoing.ts';
 import type { UpstreamGate } from '../../upstreams/gate.ts';
@@ -21,7 +20,7 @@ import { UpstreamFailure } from './upstream-failure.ts';
 
 /**
  * An upstream that could not be reached, or answered 5xx, is retried once, after this long: a server that restarts
- * takes a moment.
+ * takes a moment. A call that can wait is repeated later as a whole.
  */
 const AGAIN_AFTER_MS = 250;
 
@@ -30,6 +29,9 @@ const CREDENTIAL_PROBLEMS: ReadonlyMap<number, PauseReason> = new Map([
   [401, 'unauthorized'],
   [402, 'out_of_credit'],
 ]);
+
+/** Of the statuses from 500 on, the one that says that nothing was begun. */
+const BUSY_STATUS = 503;
 
 export interface TextRouterOptions {
   /** Answers for upstreams of protocol `embedded`. */
@@ -54,6 +56,8 @@ interface Candidate {
   readonly name: string;
   /** Our own, which never requires a pause. */
   readonly isOurs: boolean;
+  /** Its circuit breaker is open. */
+  readonly isFailing: boolean;
   readonly source: UpstreamTextSource;
 }
 
@@ -62,14 +66,15 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
   const upstreamSources = createUpstreamTextSources({ secrets, logger, now });
   const health = createUpstreamHealth({ gate, now: steadyClock });
 
-  const candidatesOf = (upstreams: readonly TextUpstream[]): readonly Candidate[] => {
+  const candidatesOf = ({ model: { upstreams }, canWait = false }: TextCall): readonly Candidate[] => {
     const healthy: Candidate[] = [];
     const failing: Candidate[] = [];
     for (const upstream of upstreams) {
       const name = textUpstreamName(upstream);
       const isOurs = upstream.protocol === 'embedded';
       const source = isOurs ? embedded : upstreamSources.of(upstream);
-      (upstreams.length > 1 && health.isFailing(name) ? failing : healthy).push({ name, isOurs, source });
+      const isFailing = (upstreams.length > 1 || (canWait && !isOurs)) && health.isFailing(name);
+      (isFailing ? failing : healthy).push({ name, isOurs, isFailing, source });
     }
     return [...healthy, ...failing];
   };
@@ -85,6 +90,7 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
     if (!(error instanceof TextFailure)) throw error;
     const { reason, message } = error;
     const { pauseMs, isFinal, status, code } = error instanceof UpstreamFailure ? error.facts : {};
+    if (status !== undefined && status >= 500 && status !== BUSY_STATUS) tally.failed += 1;
     if (reason === 'interrupted') throw error;
     const credentialProblem = CREDENTIAL_PROBLEMS.get(status ?? 0);
     if (credentialProblem !== undefined) health.rejectedCredential(name, credentialProblem);
@@ -106,8 +112,9 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
     async open(call, signal) {
       const startedAt = performance.now();
       const failures: TextFailure[] = [];
-      let candidates = candidatesOf(call.model.upstreams);
-      for (let round = 0; round < 2 && candidates.length > 0; round++) {
+      let candidates = candidatesOf(call);
+      const rounds = call.canWait === true ? 1 : 2;
+      for (let round = 0; round < rounds && candidates.length > 0; round++) {
         if (round > 0) await wait(signal);
         const again: Candidate[] = [];
         for (const candidate of candidates) {
@@ -124,6 +131,9 @@ export function createTextRouter(options: TextRouterOptions): TextRouter {
         if (!candidate.isOurs) await health.known(candidate.name);
         if (health.isDrained(candidate.name)) {
           return new UpstreamFailure('upstream_unavailable', 'an operator has drained the upstream');
+        }
+        if (candidate.isFailing && !candidate.isOurs && call.canWait === true) {
+          return new UpstreamFailure('upstream_unavailable', 'the circuit breaker of the upstream is open');
         }
         const pausedMs = candidate.isOurs ? 0 : health.pausedMs(candidate.name);
         if (pausedMs > 0) {

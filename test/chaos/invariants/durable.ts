@@ -267,8 +267,15 @@ export const answersArePaid: Invariant = {
     }),
 };
 
-/** The requests of each call that the text upstream may bill, by marker: when they came. */
-function billedRequests({ provider }: Evidence): ReadonlyMap<string, readonly number[]> {
+/**
+ * The requests of each call that the text upstream may bill, by marker: when they came.
+ *
+ * @param without those that ended so.
+ */
+function billedRequests(
+  { provider }: Evidence,
+  without: readonly string[] = ['rejected'],
+): ReadonlyMap<string, readonly number[]> {
   const requests = new Map<string, number[]>();
   for (const line of provider) {
     if (line.kind === 'misbehaved' && line.marker !== undefined && (line.mode === 'garbage' || line.mode === 'hang')) {
@@ -278,7 +285,7 @@ function billedRequests({ provider }: Evidence): ReadonlyMap<string, readonly nu
     const before = requests.get(line.marker) ?? [];
     if (line.state === 'asked') requests.set(line.marker, [...before, line.at]);
     // The one that came last.
-    if (line.state === 'rejected') requests.set(line.marker, before.slice(0, -1));
+    if (without.includes(line.state)) requests.set(line.marker, before.slice(0, -1));
   }
   return requests;
 }
@@ -317,7 +324,7 @@ const AT_ONCE_MS = 1_000;
 export const sentAgainOnlyIfInterrupted: Invariant = {
   name: 'a text call that no connection waits for is sent again only if it was interrupted',
   check(evidence) {
-    const requests = billedRequests(evidence);
+    const requests = billedRequests(evidence, ['rejected', 'broken']);
     return callsOf(evidence).flatMap(({ id, marker }) => {
       const came = requests.get(marker) ?? [];
       const [first] = came;

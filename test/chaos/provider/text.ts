@@ -1,7 +1,7 @@
 /**
  * A text upstream in OpenAI's dialect: a few words for each call, streamed at a pace or whole, with the tokens that it
- * reports in the ledger. `[break]` in a prompt ends its stream in the middle, `[reject]` is answered with 503, `[slow]`
- * takes seconds, and `[long]` longer than Temporal waits for a heartbeat.
+ * reports in the ledger. `[break]` in a prompt ends its first stream in the middle, `[reject]` is answered with 503 the
+ * first time, `[slow]` takes seconds, and `[long]` longer than Temporal waits for a heartbeat.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -30,6 +30,16 @@ function paceOf(prompt: string): number {
   return prompt.includes('[slow]') ? SLOW_PACE_MS : PACE_MS;
 }
 
+/** The markers whose first request has failed. */
+const failed = new Set<string>();
+
+/** @returns whether the request of this marker is to fail: the first one. */
+function failsNow(marker: string): boolean {
+  if (failed.has(marker)) return false;
+  failed.add(marker);
+  return true;
+}
+
 /** Answers `POST …/chat/completions`. */
 export async function answerChat(
   body: ChatRequest,
@@ -41,7 +51,7 @@ export async function answerChat(
   const paceMs = paceOf(prompt);
   const usage = { inputTokens: 20 + (prompt.length % 13), outputTokens: WORDS };
   write({ kind: 'text', marker, state: 'asked' });
-  if (prompt.includes('[reject]')) {
+  if (prompt.includes('[reject]') && failsNow(marker)) {
     write({ kind: 'text', marker, state: 'rejected' });
     response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
     response.end(JSON.stringify({ error: { message: 'The text of this provider.', type: 'server_error' } }));
@@ -68,12 +78,13 @@ export async function answerChat(
     if (!response.write(`data: ${text}\n\n`)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
   };
   const chunk = { ...common, object: 'chat.completion.chunk' };
+  const isToBreak = prompt.includes('[break]') && failsNow(marker);
   for (const [place, content] of wordsOf(WORDS).entries()) {
     if (response.destroyed) {
       write({ kind: 'text', marker, state: 'left' });
       return;
     }
-    if (place === BREAK_AFTER && prompt.includes('[break]')) {
+    if (place === BREAK_AFTER && isToBreak) {
       write({ kind: 'text', marker, state: 'broken' });
       response.destroy();
       return;

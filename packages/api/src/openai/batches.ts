@@ -38,9 +38,18 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /**
  * What durable work waits for: the account's suspension, the end of the day for which a spend cap holds, a rate limit or
- * a queue limit, an upstream that requires a pause, a part of the service. All of them pass.
+ * a queue limit, what other work holds, a model that is not offered or whose upstream cannot answer at this moment, a
+ * response that is in progress, a part of the service. All of them pass.
  */
-export const WAIT_REASONS = ['account', 'daily_spend_cap', 'rate_limit', 'model', 'service'] as const;
+export const WAIT_REASONS = [
+  'account',
+  'daily_spend_cap',
+  'rate_limit',
+  'balance',
+  'model',
+  'response',
+  'service',
+] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
 export function isTextBatchEndpoint(endpoint: BatchEndpoint): boolean {

@@ -172,7 +172,7 @@ export interface Batch {
   /**
    * Why some of its lines wait, while they do; `service` also while its files cannot be read or written. Ours.
    */
-  waiting_for?: 'account' | 'daily_spend_cap' | 'rate_limit' | 'model' | 'service';
+  waiting_for?: 'account' | 'daily_spend_cap' | 'rate_limit' | 'balance' | 'model' | 'response' | 'service';
   /**
    * The results of the lines that succeeded.
    */

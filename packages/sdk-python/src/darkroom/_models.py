@@ -221,7 +221,9 @@ class Batch(BaseModel):
         Literal["validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelling", "cancelled"]
         | str
     )
-    waiting_for: Literal["account", "daily_spend_cap", "rate_limit", "model", "service"] | str | None = None
+    waiting_for: (
+        Literal["account", "daily_spend_cap", "rate_limit", "balance", "model", "response", "service"] | str | None
+    ) = None
     """
     Why some of its lines wait, while they do; `service` also while its files cannot be read or written. Ours.
     """
