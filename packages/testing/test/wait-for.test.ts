@@ -40,6 +40,6 @@ describe('waitFor', () => {
       1,
     );
 
-    await assert.rejects(waiting, /timed out after 360 s waiting for: the output is persistent/);
+    await assert.rejects(waiting, /timed out after 1200 s waiting for: the output is persistent/);
   });
 });

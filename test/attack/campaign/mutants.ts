@@ -27,7 +27,11 @@ export const MUTANTS: readonly AttackMutant[] = [
   {
     attack: 'batches of large lines',
     patches: [
-      { file: 'src/http/bodies/line-bodies.js', find: 'allowance.hold(bytes);', replace: '' },
+      {
+        file: 'src/http/bodies/line-bodies.js',
+        find: 'allowance.hold(Math.min(bytes, bodies.mostAtOnce));',
+        replace: '',
+      },
       {
         file: 'src/http/bodies/line-bodies.js',
         find: 'parseJson(bytes, values, {',
