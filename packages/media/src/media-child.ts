@@ -22,9 +22,12 @@ import type { MediaSandbox } from './sandbox.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
 
 /**
- * A child that sends nothing for this long while the parent waits is stuck: our own bound on one image or audio file.
+ * A child that sends nothing for this long while the parent waits, and works, is stuck: our own bound on one image or audio
+ * file.
  */
 const SILENCE_MS = 60_000;
+/** For how many such times one may be silent that gets hardly any processor time: the machine is busy, not the file. */
+const MAX_STARVED = 5;
 const MAX_STDERR_CHARACTERS = 2000;
 /**
  * The child's own message (child-channel.ts), and those of Node when its heap is full or the system gives it no more.
@@ -214,11 +217,19 @@ export class MediaChild {
 
   /** Ends the child if it does not do its part in time. */
   async #withTimeout<T>(silenceMs: number, action: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => {
+    let times = 0;
+    let before = 0;
+    const timer = setInterval(() => {
+      const { pid } = this.#process;
+      const { cpuSeconds } = pid === undefined ? { cpuSeconds: 0 } : measureTree(pid, MAX_PROCESSES);
+      const isStarved = cpuSeconds - before < silenceMs / 2000;
+      before = cpuSeconds;
+      times += 1;
+      if (isStarved && times < MAX_STARVED) return;
       this.#excess ??= { reason: 'time', problem: `takes longer than ${silenceMs / 1000} s to read` };
       this.#kill();
     }, silenceMs);
-    return action.finally(() => clearTimeout(timer));
+    return action.finally(() => clearInterval(timer));
   }
 
   /**

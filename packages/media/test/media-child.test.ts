@@ -59,6 +59,15 @@ describe('a media child', { skip: !CAN_SEE_PROCESSES }, () => {
     await waitForChildren(0);
   });
 
+  it('is not ended for silence while it gets no processor time', async () => {
+    const child = await MediaChild.start({ ...DECODE, module: compiled('test/late-child.ts'), isUntrusted: false }, {});
+    try {
+      assert.deepEqual(await child.receiveJson(4_000), { isLate: true });
+    } finally {
+      await child.end();
+    }
+  });
+
   it('ends when the thread that started it is terminated', async () => {
     const thread = new Worker(compiled('test/encoding-thread.ts'), { workerData: directory });
     await once(thread, 'message');
