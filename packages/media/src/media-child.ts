@@ -200,8 +200,13 @@ export class MediaChild {
 
   /** From now on, and until the next call, the child may use this much processor time, where it can be measured. */
   allowCpu(seconds: number): void {
+    this.#cpuBound = { endsAt: this.#cpuSeconds() + seconds, seconds };
+  }
+
+  /** The processor time that the child has taken, as measured from outside. */
+  #cpuSeconds(): number {
     const { pid } = this.#process;
-    if (pid !== undefined) this.#cpuBound = { endsAt: measureTree(pid, MAX_PROCESSES).cpuSeconds + seconds, seconds };
+    return pid === undefined ? 0 : measureTree(pid, MAX_PROCESSES).cpuSeconds;
   }
 
   /** Ends the child, whatever it is doing. @returns when it has gone. */
@@ -220,8 +225,7 @@ export class MediaChild {
     let times = 0;
     let before = 0;
     const timer = setInterval(() => {
-      const { pid } = this.#process;
-      const { cpuSeconds } = pid === undefined ? { cpuSeconds: 0 } : measureTree(pid, MAX_PROCESSES);
+      const cpuSeconds = this.#cpuSeconds();
       const isStarved = cpuSeconds - before < silenceMs / 2000;
       before = cpuSeconds;
       times += 1;
