@@ -64,7 +64,7 @@ function isContent(schema: unknown): boolean {
   return [memberOf(schema, 'type')].flat().includes('array') && takes(schema, '');
 }
 
-/** Whether a value is valid for the schema of a member, as far as its type and its bounds tell. */
+/** Whether a value is valid for the schema of a member, as far as its type and its bounds decide that. */
 function takes(schema: unknown, value: '' | null): boolean {
   const alternatives = memberOf(schema, 'anyOf');
   if (Array.isArray(alternatives)) return alternatives.some((each) => takes(each, value));

@@ -1,6 +1,7 @@
 /**
  * The usage of an answer so far, updated while it passes: the usage that its source reports, or, until then, a count of
- * the content. A report that no request with these bounds can have used is not believed: the count takes its place. An answer may take several turns of the model (tools/image-turns.ts), whose usages are added.
+ * the content. A report that no request with these bounds can have used is not believed: the count takes its place. An
+ * answer may take several turns of the model (tools/image-turns.ts), whose usages are added.
  */
 import type { TokenUsage } from './events.ts';
 import { plausibleUsage } from './money/price.ts';

@@ -58,7 +58,7 @@ export const HEALTHY: UpstreamState = {
 export const ANSWER_KNOWN_SECONDS = 3_600;
 
 /**
- * SQL: whether the upstream is known to fail. Once its breaker lets a task try, nobody knows until one has.
+ * SQL: whether the upstream is known to fail. Once its breaker lets a task try, that is unknown until one has.
  */
 export const IS_FAILING = 'coalesce(open_until > now(), false)';
 

@@ -48,8 +48,8 @@ const LOST_WAIT = { firstMs: 15_000, maxMs: 240_000 } as const;
  */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
 /**
- * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is the release of
- * an attempt, which otherwise counts as alive as long as its process.
+ * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is the
+ * release of an attempt, which otherwise counts as alive as long as its process.
  */
 const RECORD_RETRY: Options = {
   retries: Infinity,
