@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
+import { ModelWithheldError } from '../../src/catalogue/catalogue.ts';
 import { actualCost } from '../../src/text/money/price.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { lineOf } from '../e2e/batch-client.ts';
@@ -74,6 +75,28 @@ describe('a line with the tool', () => {
     assert.deepEqual(
       stored.output,
       body.output.map((each) => (each === item ? { ...item, result: BASE64 } : each)),
+    );
+  });
+
+  it('waits while its image model is withheld', async (test) => {
+    const account = await lab.served.newAccount();
+    const { batch, ids } = await fed(account, [line('a')]);
+    const [id = ''] = ids;
+    const withheld = test.mock.method(lab.served.room.catalogue, 'resolve', (name: string) => {
+      throw new ModelWithheldError(name);
+    });
+
+    assert.equal((await room.attempt(id)).kind, 'wait');
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'waits');
+    assert.equal((await lab.read(batch)).waitingFor, 'model');
+
+    withheld.mock.restore();
+    const running = room.attempt(id);
+    await lab.served.succeedWith(await newestTask(lab.served, account), [madeImage(FILE)]);
+    assert.deepEqual(await running, { kind: 'ended' });
+    assert.deepEqual(
+      (await resultsOf(account, batch)).map(({ status_code }) => status_code),
+      [200],
     );
   });
 

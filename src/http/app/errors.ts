@@ -7,6 +7,7 @@ import { PreviewTooSlowError } from '@darkroom/media/preview';
 import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
+import type { WaitReason } from '@darkroom/api/openai/batches';
 
 /** An error as a response shows it, in whatever form (error-form.ts). */
 export interface HttpProblem {
@@ -52,6 +53,11 @@ export class RequestError extends DarkroomError {
 
   override get publicMessage(): string {
     return this.message;
+  }
+
+  /** Renaming the field of an error does not make it final. */
+  override get waitsFor(): WaitReason | undefined {
+    return this.cause instanceof DarkroomError ? this.cause.waitsFor : super.waitsFor;
   }
 }
 
