@@ -36,12 +36,12 @@ const MPEG_KBITS = {
   ],
 } as const;
 const MPEG_RATES = [44_100, 48_000, 32_000] as const;
-const AAC_RATES = [
+export const AAC_RATES = [
   96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ];
 
 /** ISO/IEC 11172-3, 2.4.2.3, and 13818-3: a frame with a bit rate. A decoder of layer III reads the others, too. */
-function mpegFrame(bytes: Buffer, at: number): Frame | undefined {
+export function mpegFrame(bytes: Buffer, at: number): Frame | undefined {
   if (bytes[at] !== 0xff) return undefined;
   const [second, third, fourth] = [bytes.readUInt8(at + 1), bytes.readUInt8(at + 2), bytes.readUInt8(at + 3)];
   const [version, layer] = [(second >> 3) & 3, 4 - ((second >> 1) & 3)];
@@ -391,7 +391,7 @@ export async function measureFlac(file: FileWindow, start: number): Promise<Audi
 }
 
 /** RFC 9639, 9.1. @param streamRate what applies unless the frame states another. @returns undefined: it is no header. */
-function flacFrameSeconds(bytes: Buffer, at: number, streamRate: number): number | undefined {
+export function flacFrameSeconds(bytes: Buffer, at: number, streamRate: number): number | undefined {
   const [second = 0, third = 0, fourth = 1] = [bytes[at + 1], bytes[at + 2], bytes[at + 3]];
   if ((second & 0xfe) !== 0xf8 || (fourth & 1) !== 0 || fourth >> 4 > 10 || (fourth & 0x0e) === 0x06) return undefined;
   const [sizeCode, rateCode] = [third >> 4, third & 15];

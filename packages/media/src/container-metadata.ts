@@ -1,8 +1,9 @@
 /**
  * What the tables of an MP4, WebM, Matroska or Ogg say: which tracks there are, how large the image is, and when the last
- * packet ends. Read in pieces from the object store, and no more of them than the file has bytes. Nothing is decoded.
+ * packet ends. Read in pieces from the object store, as often as the bounds allow. Nothing is decoded.
  */
 import type { Input, InputTrack } from 'mediabunny';
+import { countPackets } from './audio-packets.ts';
 import type { ByteSource } from './byte-source.ts';
 import type { AudioLength } from './audio-frames.ts';
 import { lengthOf } from './audio-frames.ts';
@@ -21,9 +22,9 @@ export interface ContainerMetadata extends AudioLength {
   readonly isEmpty?: true;
 }
 
-/** A file with tables takes five reads. One without is read as a whole, twice at most, in pieces of at least 64 kB. */
-const READS = { least: 64, bytesEach: 32 * 1024 };
-const BYTES = { least: 8 * 1024 * 1024, factor: 2 };
+/** A file with tables takes five reads. One without is read as a whole, three times at most, in pieces of at least 64 kB. */
+const READS = { least: 64, bytesEach: 20 * 1024 };
+const BYTES = { least: 8 * 1024 * 1024, factor: 3 };
 /** Sixteen files are archived at a time in a worker that may grow by 150 MB. */
 const CACHE_BYTES = 2 * 1024 * 1024;
 
@@ -52,7 +53,9 @@ export async function readContainerMetadata(source: ByteSource, beginning: Buffe
   };
   const input = await openInput(read, source.sizeBytes);
   try {
-    return await readMetadata(input);
+    const metadata = await readMetadata(input);
+    if (sourceError === undefined) return metadata;
+    throw sourceError;
   } catch {
     if (sourceError !== undefined) throw sourceError;
     return {};
@@ -136,9 +139,12 @@ async function readMetadata(input: Input): Promise<ContainerMetadata> {
   // The length in a header is not believed: recorders that stream write none, and any other may be wrong.
   const secondsOf = async (track: InputTrack | null): Promise<number> =>
     track === null ? 0 : await track.computeDuration().catch(() => 0);
-  const [videoSeconds, audioSeconds] = [await secondsOf(video), await secondsOf(audio)];
-  const isByAudio = audioSeconds > videoSeconds + (video === null ? 0 : LAST_BLOCK_SECONDS);
-  const seconds = isByAudio ? audioSeconds : videoSeconds;
+  const stated = [await secondsOf(video), await secondsOf(audio)] as const;
+  const counted = audio === null ? 0 : await countPackets(audio);
+  // Players leave out a little at the beginning and at the end of the packets.
+  const audioSeconds = counted > stated[1] + LAST_BLOCK_SECONDS ? counted : stated[1];
+  const isByAudio = audioSeconds > stated[0] + (video === null ? 0 : LAST_BLOCK_SECONDS);
+  const seconds = isByAudio ? audioSeconds : stated[0];
   const [width, height] = video === null ? [0, 0] : [await video.getDisplayWidth(), await video.getDisplayHeight()];
   const channels = audio === null ? undefined : await audio.getNumberOfChannels();
   return {

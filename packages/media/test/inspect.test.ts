@@ -11,7 +11,9 @@ import {
   EncodedPacket,
   EncodedVideoPacketSource,
   MkvOutputFormat,
+  MovOutputFormat,
   Mp4OutputFormat,
+  OggOutputFormat,
   Output,
   WebMOutputFormat,
 } from 'mediabunny';
@@ -571,6 +573,42 @@ describe('inspecting media', () => {
       assert.equal((await inspectStored(Buffer.concat([one, one, one]))).durationSeconds, 3 * SECONDS);
       for (const between of [Buffer.alloc(1), Buffer.alloc(40_000), randomBytes(100)]) {
         assert.equal((await inspectStored(Buffer.concat([one, between, one]))).durationSeconds, 2 * SECONDS);
+      }
+    });
+
+    it('measures the packets of a container, whatever its times say', async () => {
+      const [packets, short] = [150, 0.0001];
+      const data = Buffer.alloc(120, 0xfc);
+      const head = Buffer.from('OpusHead\x01\x02\0\0\x80\xbb\0\0\0\0\0', 'latin1');
+      const aac = { codec: 'mp4a.40.2', description: Buffer.from('1190', 'hex') };
+      const heAac = { codec: 'mp4a.40.5', description: Buffer.from('2b118800', 'hex') };
+      for (const [name, format, codec, config, seconds] of [
+        ['AAC in MP4', new Mp4OutputFormat(), 'aac', aac, 1024 / 48_000],
+        ['HE-AAC in MP4', new Mp4OutputFormat(), 'aac', heAac, 1024 / 24_000],
+        ['AAC in Matroska', new MkvOutputFormat(), 'aac', aac, 1024 / 48_000],
+        ['Opus in MP4', new Mp4OutputFormat(), 'opus', { codec: 'opus', description: head }, 0.02],
+        ['Opus in WebM', new WebMOutputFormat(), 'opus', { codec: 'opus' }, 0.02],
+        ['Opus in Ogg', new OggOutputFormat(), 'opus', { codec: 'opus', description: head }, 0.02],
+        ['PCM in QuickTime', new MovOutputFormat(), 'pcm-s16', { codec: 'pcm-s16' }, 30 / 48_000],
+      ] as const) {
+        const output = new Output({ format, target: new BufferTarget() });
+        const source = new EncodedAudioPacketSource(codec);
+        output.addAudioTrack(source);
+        await output.start();
+        const decoderConfig = { ...config, numberOfChannels: 2, sampleRate: 48_000 };
+        const step = name === 'Opus in Ogg' ? 0.02 : short;
+        for (let index = 0; index < packets; index += 1) {
+          await source.add(new EncodedPacket(data, 'key', index * step, step), { decoderConfig });
+        }
+        await output.finalize();
+        const file = Buffer.from(output.target.buffer ?? assert.fail());
+        // The position of a page of Ogg; its first two have none.
+        for (let at = file.indexOf('OggS', 100); at >= 0; at = file.indexOf('OggS', at + 4)) {
+          file.writeBigInt64LE(BigInt(at), at + 6);
+        }
+
+        const { durationSeconds = 0 } = await inspectStored(file);
+        assert.ok(Math.abs(durationSeconds - packets * seconds) < 0.021, `${name}: ${durationSeconds}`);
       }
     });
 
