@@ -1,7 +1,7 @@
-/** When the storm's faults may have kept a process from settling its text calls. */
+/** When the storm's faults may have kept a process from settling its text calls, or cut their requests. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { unsettledTimesOf } from './losses.ts';
+import { interruptionsOf, unsettledTimesOf } from './losses.ts';
 import type { Fault } from './schedule.ts';
 import type { FaultRecord } from './storm.ts';
 
@@ -30,5 +30,14 @@ describe('the times whose text calls may not be settled by their process', () =>
     const stop = fired({ kind: 'kill', target: 'worker-1' }, 12_000, 13_000);
 
     assert.deepEqual(unsettledTimesOf([outage, stop]), []);
+  });
+});
+
+describe('the times in which a text call may have been cut', () => {
+  it('include those in which a trial froze an api, and not those in which it froze a worker', () => {
+    const api = fired({ kind: 'freeze', target: 'accept' }, 10_000, 40_000);
+    const worker = fired({ kind: 'freeze', target: 'settlement' }, 50_000, 80_000);
+
+    assert.deepEqual(interruptionsOf([api, worker], []), [{ from: 10_000, until: 50_000 }]);
   });
 });

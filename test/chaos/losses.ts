@@ -78,7 +78,11 @@ export function interruptionsOf(
   ownEnds: readonly { readonly at: number; readonly name: string }[],
 ): readonly Span[] {
   const injected = faults.filter(
-    ({ fault: { kind, target } }) => INTERRUPTING.includes(target) || kind === 'provider-misbehaves',
+    ({ fault: { kind, target } }) =>
+      INTERRUPTING.includes(target) ||
+      kind === 'provider-misbehaves' ||
+      // The trial that stops an api inside a transaction for some seconds.
+      (kind === 'freeze' && target === 'accept'),
   );
   return [
     ...injected.map(({ begun, ended }) => ({ from: begun, until: ended + STALE_MS })),
