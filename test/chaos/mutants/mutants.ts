@@ -294,7 +294,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '(true OR process_id = $2)',
       },
     ],
-    plan: [{ kind: 'unheard', target: 'temporal', atMs: 3_000, forMs: 16_000 }],
+    plan: [{ kind: 'unheard', target: 'temporal', atMs: 3_000, forMs: 40_000 }],
   },
   {
     name: 'slot-kept',

@@ -12,7 +12,7 @@ const MARKER = /\bmarker-[\w-]+/;
 const WORDS = 12;
 const PACE_MS = 40;
 const SLOW_PACE_MS = 400;
-const LONG_PACE_MS = 1_800;
+const LONG_PACE_MS = 4_500;
 const BREAK_AFTER = 4;
 
 interface ChatRequest {
