@@ -66,7 +66,8 @@ export function unsettledTimesOf(faults: readonly FaultRecord[]): readonly Span[
 
 /** How long a connection to an upstream stays open without use, and fails the request that takes it. */
 const STALE_MS = 10_000;
-const INTERRUPTING = ['api-1', 'api-2', 'postgres', 'api-postgres', 'provider', 'text'];
+/** Targets of faults; `accept` is the trial that stops an api inside a transaction for some seconds. */
+const INTERRUPTING = ['api-1', 'api-2', 'accept', 'postgres', 'api-postgres', 'provider', 'text'];
 
 /**
  * The times in which a request to a text upstream may have been lost or cut, so that it was sent again.
@@ -78,11 +79,7 @@ export function interruptionsOf(
   ownEnds: readonly { readonly at: number; readonly name: string }[],
 ): readonly Span[] {
   const injected = faults.filter(
-    ({ fault: { kind, target } }) =>
-      INTERRUPTING.includes(target) ||
-      kind === 'provider-misbehaves' ||
-      // The trial that stops an api inside a transaction for some seconds.
-      (kind === 'freeze' && target === 'accept'),
+    ({ fault: { kind, target } }) => INTERRUPTING.includes(target) || kind === 'provider-misbehaves',
   );
   return [
     ...injected.map(({ begun, ended }) => ({ from: begun, until: ended + STALE_MS })),

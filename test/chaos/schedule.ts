@@ -104,7 +104,7 @@ const TWICE_A_ROUND: readonly FaultKind[] = ['kill', 'half-open'];
 const PAUSE_MS = 30_000;
 const PAUSES_A_STORM = 6;
 /** Longer than the heartbeat timeout of a call in the background, which is 30 s. */
-const UNHEARD_MS = 40_000;
+export const UNHEARD_MS = 40_000;
 const SHORTEST_MS = 2_000;
 const LONGEST_MS = 15_000;
 /** Faults per minute: they overlap, and the world has quiet moments between them. */

@@ -69,12 +69,11 @@ async function measureOf(track: InputAudioTrack): Promise<Measure | undefined> {
   if (codec === 'mp3') return mp3;
   if (codec === 'flac') return ofData((data) => flacFrameSeconds(data, 0, rate));
   if (codec === 'ac3') return ofSamples(rate, () => AC3_SAMPLES);
-  if (codec === 'ulaw' || codec === 'alaw') return ofSamples(rate, ({ byteLength }) => byteLength / channels);
   if (codec === 'aac') {
     const description = (await track.getDecoderConfig())?.description;
     return description === undefined ? undefined : aac(Buffer.from(new Uint8Array(description as ArrayBuffer)));
   }
-  const pcmBits = /^pcm-[usf](\d+)/.exec(codec ?? '')?.[1];
+  const pcmBits = codec === 'ulaw' || codec === 'alaw' ? 8 : /^pcm-[usf](\d+)/.exec(codec ?? '')?.[1];
   if (pcmBits === undefined) return undefined;
   return ofSamples(rate, ({ byteLength }) => (byteLength * 8) / Number(pcmBits) / channels);
 }

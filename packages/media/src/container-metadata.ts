@@ -53,12 +53,9 @@ export async function readContainerMetadata(source: ByteSource, beginning: Buffe
   };
   const input = await openInput(read, source.sizeBytes);
   try {
-    const metadata = await readMetadata(input);
-    if (sourceError === undefined) return metadata;
-    throw sourceError;
-  } catch {
+    const metadata = await readMetadata(input).catch(() => ({}));
     if (sourceError !== undefined) throw sourceError;
-    return {};
+    return metadata;
   } finally {
     input.dispose();
   }
@@ -139,12 +136,12 @@ async function readMetadata(input: Input): Promise<ContainerMetadata> {
   // The length in a header is not believed: recorders that stream write none, and any other may be wrong.
   const secondsOf = async (track: InputTrack | null): Promise<number> =>
     track === null ? 0 : await track.computeDuration().catch(() => 0);
-  const stated = [await secondsOf(video), await secondsOf(audio)] as const;
-  const counted = audio === null ? 0 : await countPackets(audio);
+  const [videoSeconds, statedSeconds] = [await secondsOf(video), await secondsOf(audio)];
+  const countedSeconds = audio === null ? 0 : await countPackets(audio);
   // Players leave out a little at the beginning and at the end of the packets.
-  const audioSeconds = counted > stated[1] + LAST_BLOCK_SECONDS ? counted : stated[1];
-  const isByAudio = audioSeconds > stated[0] + (video === null ? 0 : LAST_BLOCK_SECONDS);
-  const seconds = isByAudio ? audioSeconds : stated[0];
+  const audioSeconds = countedSeconds > statedSeconds + LAST_BLOCK_SECONDS ? countedSeconds : statedSeconds;
+  const isByAudio = audioSeconds > videoSeconds + (video === null ? 0 : LAST_BLOCK_SECONDS);
+  const seconds = isByAudio ? audioSeconds : videoSeconds;
   const [width, height] = video === null ? [0, 0] : [await video.getDisplayWidth(), await video.getDisplayHeight()];
   const channels = audio === null ? undefined : await audio.getNumberOfChannels();
   return {

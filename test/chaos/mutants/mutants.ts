@@ -33,6 +33,7 @@ import {
   terminalAnswersStay,
 } from '../invariants/tasks.ts';
 import { deploysLoseNothing, eachItsOwnTasks, noAccountWaitsForAnother } from '../invariants/trials.ts';
+import { UNHEARD_MS } from '../schedule.ts';
 import type { Fault } from '../schedule.ts';
 import type { Patch } from '../world/program-copy.ts';
 
@@ -294,7 +295,7 @@ export const MUTANTS: readonly Mutant[] = [
         replace: '(true OR process_id = $2)',
       },
     ],
-    plan: [{ kind: 'unheard', target: 'temporal', atMs: 3_000, forMs: 40_000 }],
+    plan: [{ kind: 'unheard', target: 'temporal', atMs: 3_000, forMs: UNHEARD_MS }],
   },
   {
     name: 'slot-kept',
