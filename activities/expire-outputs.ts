@@ -17,7 +17,7 @@ import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { pruneTasks } from '../src/tasks/lifecycle/prune.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
-import { requestStalledBatches, requestStalledCalls } from '../src/tasks/outbox/stalled-starts.ts';
+import { requestStalledBatches } from '../src/tasks/outbox/stalled-starts.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
 import { deleteEndedCalls } from '../src/text/background/call-record.ts';
@@ -82,8 +82,7 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         },
         requested: async () => {
           const batches = await requestStalledBatches(database, BATCH);
-          const calls = await requestStalledCalls(database, BATCH);
-          return batches + calls + (await requestStalledPromotions(database, now, isolate));
+          return batches + (await requestStalledPromotions(database, now, isolate));
         },
         // The last two, because they wait for the object store. Whatever the first has to do, the second has its time.
         async textCalls() {

@@ -1,11 +1,8 @@
 /** The entry point of the activities: all of them, made from the context of their process, each wrapped (failures.ts). */
 import type { BatchContext } from '../src/batches/context.ts';
-import type { BackgroundContext } from '../src/text/background/context.ts';
-import type { AttemptStops } from '../src/text/background/run.ts';
 import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
 import type { Activities, ApiActivities } from '../workflows/contracts.ts';
 import { createAdvanceBatch } from './advance-batch.ts';
-import { createAnswerInBackground } from './answer-in-background.ts';
 import { createArchiveOutputs } from './archive-outputs.ts';
 import { createAwaitGeneration } from './await-generation.ts';
 import { createCancelGeneration } from './cancel-generation.ts';
@@ -61,13 +58,4 @@ export function createBatchActivities(
   stopping: AbortSignal,
 ): Pick<ApiActivities, 'advanceBatch'> {
   return { advanceBatch: translateFailures('advanceBatch', context.logger, createAdvanceBatch(context, stopping)) };
-}
-
-/** Those of an api that answer text calls. */
-export function createBackgroundActivities(
-  context: BackgroundContext,
-  stops: AttemptStops,
-): Pick<ApiActivities, 'answerInBackground'> {
-  const answer = createAnswerInBackground(context, stops);
-  return { answerInBackground: translateFailures('answerInBackground', context.logger, answer) };
 }

@@ -147,6 +147,7 @@ CREATE TABLE background_calls (
   is_sent boolean DEFAULT false NOT NULL,
   is_admitted boolean DEFAULT true NOT NULL,
   waiting_for text,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT background_calls_pkey PRIMARY KEY (id),
   CONSTRAINT background_calls_check CHECK (((ended_at IS NOT NULL) = (state = ANY (ARRAY['answered'::text, 'failed'::text, 'cancelled'::text])))),
   CONSTRAINT background_calls_check1 CHECK ((num_nulls(batch_id, line, line_begin) = ANY (ARRAY[0, 3]))),
@@ -154,11 +155,11 @@ CREATE TABLE background_calls (
   CONSTRAINT background_calls_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'in_progress'::text, 'answered'::text, 'failed'::text, 'cancelled'::text]))),
   CONSTRAINT background_calls_surface_check CHECK ((surface = ANY (ARRAY['chat'::text, 'responses'::text])))
 ) WITH (fillfactor = 80);
+CREATE INDEX background_calls_due ON background_calls USING btree (due_at) WHERE ((ended_at IS NULL) AND is_admitted);
 CREATE INDEX background_calls_ended ON background_calls USING btree (ended_at) WHERE ((ended_at IS NOT NULL) AND (batch_id IS NULL));
 CREATE INDEX background_calls_of_account ON background_calls USING btree (account_id) WHERE ((ended_at IS NULL) AND (batch_id IS NULL));
 CREATE UNIQUE INDEX background_calls_of_batch ON background_calls USING btree (batch_id, line) WHERE (batch_id IS NOT NULL);
 CREATE INDEX background_calls_open ON background_calls USING btree (account_id, is_admitted, created_at, line) WHERE (ended_at IS NULL);
-CREATE INDEX background_calls_stalled ON background_calls USING btree (touched_at) WHERE (ended_at IS NULL);
 
 CREATE TABLE background_events (
   call_id text NOT NULL,

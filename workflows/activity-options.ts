@@ -319,21 +319,3 @@ export function batchOptions(): ActivityOptions {
     summary: 'work on the batch',
   };
 }
-
-/**
- * Options of an attempt at a text call in the background. The answer has time limits of its own, far below this one,
- * unless it waits for images; their tasks are found again by the next attempt. A call that has to wait, or whose
- * process has died, is tried again until it has ended.
- */
-export function backgroundOptions(): ActivityOptions {
-  return {
-    taskQueue: queueOf('background'),
-    startToCloseTimeout: '2 hours',
-    scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
-    // A hundred of them run in each api for a minute or longer. Nothing is learned from a heartbeat, and the lease of a
-    // process that has died ends after 20 s (src/text/money/), so that an earlier attempt could only wait.
-    heartbeatTimeout: '30 seconds',
-    retry: RETRY_UNTIL_DEADLINE,
-    summary: 'answer in the background',
-  };
-}

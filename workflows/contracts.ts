@@ -250,15 +250,9 @@ export interface AdvanceResult {
   readonly isEnded: boolean;
 }
 
-/** The argument of `runBackgroundCall` and `answerInBackground`. */
-export interface BackgroundCallInput {
-  readonly callId: string;
-}
-
 /** The activities of an api, as the workflows call them. */
 export interface ApiActivities {
   advanceBatch(input: BatchInput): Promise<AdvanceResult>;
-  answerInBackground(input: BackgroundCallInput): Promise<void>;
 }
 
 /** The activities as the workflows call them. */

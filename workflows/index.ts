@@ -9,7 +9,6 @@ export { mediaTask } from './media-task.ts';
 export { meterStorage } from './meter-storage.ts';
 export { promoteOutput } from './promote-output.ts';
 export { reconcile } from './reconcile.ts';
-export { runBackgroundCall } from './run-background-call.ts';
 export { runBatch } from './run-batch.ts';
 export { stopGeneration } from './stop-generation.ts';
 export { sweepObjects } from './sweep-objects.ts';

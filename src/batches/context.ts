@@ -68,4 +68,5 @@ export interface BatchContext extends LineParsing {
   /** In which batches are worked on, by account. */
   readonly slots: SlotShares;
   wakeLauncher(claimed?: OutboxItem): void;
+  wakeBackground(): void;
 }

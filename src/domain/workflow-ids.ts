@@ -67,12 +67,10 @@ export const TASK_QUEUES = {
 /** The part of a worker that a task queue names. */
 export type QueueName = keyof typeof TASK_QUEUES;
 
-/** The queues that an api serves: their activities create tasks or answer text calls, which only an api does. */
+/** The queues that an api serves: their activities create tasks, which only an api does. */
 const API_QUEUES = {
   /** Lines of batches. */
   batches: 'media-batches',
-  /** Text calls that no connection waits for. */
-  background: 'media-background',
 } as const;
 export type ApiQueueName = keyof typeof API_QUEUES;
 

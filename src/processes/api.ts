@@ -8,6 +8,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { createApp } from '../http/app/app.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { listen } from '../http/app/server.ts';
+import { createBackgroundContext } from '../http/text/background-context.ts';
 import { temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
@@ -22,9 +23,10 @@ import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { startPublishingCaps } from '../upstreams/published-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
-import type { ApiActivityWorker } from './api-activity-worker.ts';
-import { startBackgroundWorker } from './background-worker.ts';
+import { startBackgroundRunner } from './background-runner.ts';
+import type { BackgroundRunner } from './background-runner.ts';
 import { startBatchWorker } from './batch-worker.ts';
+import type { BatchWorker } from './batch-worker.ts';
 import { connectWhenPossible } from './connect-when-possible.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
@@ -87,13 +89,15 @@ export async function startApi(
   // Each text call adds a listener.
   setMaxListeners(0, stopping.signal);
   let launcher: Launcher | undefined;
-  let workers: readonly ApiActivityWorker[] = [];
+  let background: BackgroundRunner | undefined;
+  let batches: BatchWorker | undefined;
   let connection: NativeConnection | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
   let renderMetrics: HttpContext['renderMetrics'] = () => foundation.metrics.registry.metrics();
   const hooks = {
     // After the answer has been sent: the caller does not wait for the claim.
     wakeLauncher: (claimed?: OutboxItem) => void setImmediate(() => launcher?.wake(claimed)),
+    wakeBackground: () => void setImmediate(() => background?.wake()),
     mayClaim: () => launcher?.hasRoom() ?? false,
     considerRepair: (task: TaskDetail) => considerRepair(task),
     isReady: () => !isDraining,
@@ -128,6 +132,7 @@ export async function startApi(
     },
   );
 
+  background = startBackgroundRunner(createBackgroundContext(http, text.ledger), config.worker.upstreamGraceMs);
   const connecting = new AbortController();
   const connected = connectWhenPossible({
     config: config.temporal,
@@ -151,10 +156,7 @@ export async function startApi(
       outboxMetrics: foundation.metrics.outbox,
     });
     launcher.wake();
-    workers = [
-      startBatchWorker(http, made, installationId),
-      startBackgroundWorker(http, text.ledger, made, installationId),
-    ];
+    batches = startBatchWorker(http, made, installationId);
     considerRepair = createReadRepair({
       database,
       accountDatabase: foundation.accountDatabase,
@@ -180,7 +182,7 @@ export async function startApi(
       connecting.abort();
       http.feed.close();
       http.backgroundFeed.close();
-      const workersClosed = Promise.all(workers.map((worker) => worker.close()));
+      const workersClosed = Promise.all([batches?.close(), background.close()]);
       const graceMs = config.shutdownGraceMs;
       const grace = setTimeout(
         () => stopping.abort(new TextFailure('interrupted', 'the process stops')),

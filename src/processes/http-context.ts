@@ -38,10 +38,10 @@ import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import type { Foundation } from './foundation.ts';
 import type { TextParts } from './text-parts.ts';
 
-/** What the process adds: the hooks from a request to the launcher and the repair. */
+/** What the process adds: the hooks from a request to what works on it afterwards. */
 type Hooks = Pick<
   HttpContext,
-  'wakeLauncher' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
+  'wakeLauncher' | 'wakeBackground' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
 > & {
   /** The clocks of rate limits: by default a monotonic one, and the database's for what processes share. */
   readonly rateClock?: Pick<Parameters<typeof createLeasedRateLimiter>[0], 'now' | 'bucketNow'>;

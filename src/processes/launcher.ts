@@ -37,17 +37,6 @@ export const MAX_IN_FLIGHT = 64;
 /** The maximum number of rows claimed ahead: as many again, so that a claim may take as long as a delivery. */
 const MAX_AHEAD = 64;
 /**
- * The maximum number of starts of text calls in the background that are claimed at a time. Each causes work for Temporal
- * that everything else would wait behind, and hundreds may be due at once.
- */
-export const MAX_CALLS = 2;
-/**
- * After such a start its place stays taken for so many times as long as Temporal took beyond the fastest one, up to a
- * bound in milliseconds: the busier Temporal is, the more of it is left to whatever a client waits for. That it is only
- * far away makes every start as slow.
- */
-const CALL_PAUSE = { times: 4, maxMs: 1_000 };
-/**
  * With a server slower than this, deliveries do not wait for claims, and rows claimed ahead would use up their lease.
  */
 const SLOW_MS = 1_000;
@@ -91,10 +80,6 @@ export interface LauncherDependencies extends DeliveryDependencies {
   readonly outboxMetrics?: OutboxMetrics;
 }
 
-function isCall({ kind }: OutboxItem): boolean {
-  return kind === 'start_background_call';
-}
-
 export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const { stalledAccounts = createStalledRows(), logger, shareMetrics, outboxMetrics, ...delivery } = dependencies;
   const { database } = delivery;
@@ -115,11 +100,6 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
   const ahead: OutboxItem[] = [];
   /** When each began. */
   const underWay = new Map<Promise<void>, number>();
-  /** Places that starts of text calls in the background have taken. */
-  let callsUnderWay = 0;
-  /** Whether more of those may be due than were claimed. */
-  let hasMoreCalls = false;
-  let fastestCallMs = Infinity;
   let isSlow = false;
   /** Not by the wall clock, which may be set back and block it for hours. */
   let pausedUntil = -Infinity;
@@ -169,8 +149,6 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
     return room < MAX_AHEAD / 2 ? 0 : Math.min(room, MAX_IN_FLIGHT);
   };
 
-  const claimedCalls = (): number => callsUnderWay + ahead.filter(isCall).length;
-
   const claimMore = (): void => {
     claiming ??= claimWhileThereIs().finally(() => {
       claiming = undefined;
@@ -185,9 +163,7 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
       if (isTemporalUnavailable) tryUndelivered();
       for (let limit = claimable(); wantsAnother && limit > 0; limit = claimable()) {
         wantsAnother = false;
-        const calls = Math.min(limit, Math.max(MAX_CALLS - claimedCalls(), 0));
-        const items = await claimOutbox(database, limit, { calls, onLocked: claimLocked });
-        hasMoreCalls = items.filter(isCall).length >= calls;
+        const items = await claimOutbox(database, limit, claimLocked);
         // Only an empty claim shows that nothing is left: this one may have been small, or skipped rows.
         if (items.length > 0) wantsAnother = true;
         take(items);
@@ -243,24 +219,13 @@ export function startLauncher(dependencies: LauncherDependencies): Launcher {
 
   const begin = (item: OutboxItem): void => {
     const begunAt = performance.now();
-    if (isCall(item)) callsUnderWay += 1;
     const delivering = deliverOne(item).finally(() => {
       underWay.delete(delivering);
-      if (isCall(item)) endCallAfter(performance.now() - begunAt);
       settleDoubt();
       beginNext();
       if (wantsAnother) claimMore();
     });
     underWay.set(delivering, begunAt);
-  };
-
-  const endCallAfter = (tookMs: number): void => {
-    const end = (): void => {
-      callsUnderWay -= 1;
-      if (hasMoreCalls) wake();
-    };
-    fastestCallMs = Math.min(fastestCallMs, tookMs);
-    setTimeout(end, Math.min(CALL_PAUSE.times * (tookMs - fastestCallMs), CALL_PAUSE.maxMs)).unref();
   };
 
   const deliverOne = async (item: OutboxItem): Promise<void> => {

@@ -25,7 +25,6 @@ export type DeliveryGateway = Pick<
   | 'startStop'
   | 'startPromotion'
   | 'startBatch'
-  | 'startBackgroundCall'
   | 'wakeTask'
   | 'cancelTask'
 >;
@@ -85,9 +84,6 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         return true;
       case 'start_batch':
         await gateway.startBatch(item.subjectId, item.accountId);
-        return true;
-      case 'start_background_call':
-        await gateway.startBackgroundCall(item.subjectId, item.accountId, priorityOf(item));
         return true;
       case 'wake_task':
         await gateway.wakeTask(item.subjectId);

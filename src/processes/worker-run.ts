@@ -4,7 +4,7 @@
  *
  * A poll that Temporal rejects permanently ends its worker: a namespace that is missing for a minute is enough. The SDK
  * abandons that worker's activities and cannot start it again. A worker process ends, and its supervisor starts another;
- * an api, which serves requests all the same, starts another worker (api-activity-worker.ts). Before that both wait for
+ * an api, which serves requests all the same, starts another worker (batch-worker.ts). Before that both wait for
  * work in progress at upstreams, as at SIGTERM: it is paid for, and is written to the database without Temporal.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

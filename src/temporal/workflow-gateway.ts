@@ -15,14 +15,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Priority } from '@temporalio/common';
 import { timeOutMs } from '../config/time-outs.ts';
 import type { MediaTaskInput } from '../../workflows/contracts.ts';
-import type {
-  deliverCallback,
-  mediaTask,
-  promoteOutput,
-  runBackgroundCall,
-  runBatch,
-  stopGeneration,
-} from '../../workflows/index.ts';
+import type { deliverCallback, mediaTask, promoteOutput, runBatch, stopGeneration } from '../../workflows/index.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { WorkflowState } from '../domain/task-status.ts';
 import {
@@ -79,8 +72,6 @@ export interface WorkflowGateway {
   startPromotion(outputId: string, accountId: string): Promise<void>;
   /** Starts the work on a batch; one that is already running is not an error. */
   startBatch(batchId: string, accountId: string): Promise<void>;
-  /** Starts a text call in the background; one that is already running is not an error. @param priority as of a task. */
-  startBackgroundCall(callId: string, accountId: string, priority: WorkPriority): Promise<void>;
   /** Requests the cancellation of a task's workflow. @returns false if there is none (yet). */
   cancelTask(taskId: TaskId): Promise<boolean>;
   /**
@@ -221,15 +212,6 @@ export function createWorkflowGateway(client: Client, installationId: string): W
           client.workflow.start<typeof runBatch>('runBatch', {
             ...shortOptions(batchId, accountId, `batch of ${accountId}`),
             args: [{ batchId }],
-          }),
-        ),
-      ),
-    startBackgroundCall: (callId, accountId, priority) =>
-      ignoringDuplicates(() =>
-        bounded(START_TIMEOUT_MS, () =>
-          client.workflow.start<typeof runBackgroundCall>('runBackgroundCall', {
-            ...shortOptions(callId, accountId, `text call of ${accountId}`, priority),
-            args: [{ callId }],
           }),
         ),
       ),

@@ -375,11 +375,11 @@ describe('a batch for a text model', () => {
     const accept = () => room.accept(account, { model: 'acme/text', input: 'What is 17 * 3?' });
     const [first, second, third] = [await accept(), await accept(), await accept()];
 
-    const requested = async () => (await room.requested(account.id)).filter((id) => !lines.includes(id));
-    assert.deepEqual(await requested(), [first, second]);
+    const admitted = async () => (await room.admitted(account.id)).filter((id) => !lines.includes(id));
+    assert.deepEqual(await admitted(), [first, second]);
     assert.deepEqual(await room.attempt(line), { kind: 'turn' });
     assert.deepEqual(await room.attempt(first), { kind: 'ended' });
-    assert.deepEqual(await requested(), [first, second, third]);
+    assert.deepEqual(await admitted(), [first, second, third]);
     assert.deepEqual(await room.attempt(line), { kind: 'turn' });
     for (const id of [second, third, ...lines]) assert.deepEqual(await room.attempt(id), { kind: 'ended' });
 

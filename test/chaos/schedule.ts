@@ -103,8 +103,8 @@ const TWICE_A_ROUND: readonly FaultKind[] = ['kill', 'half-open'];
 /** A pause (SIGSTOP) of 30 s; a storm shorter than this many of them has shorter ones. */
 const PAUSE_MS = 30_000;
 const PAUSES_A_STORM = 6;
-/** Longer than the heartbeat timeout of a call in the background, which is 30 s. */
-export const UNHEARD_MS = 40_000;
+/** Shorter than a long call takes (provider/text.ts), which has to be in progress all the time. */
+export const UNHEARD_MS = 16_000;
 const SHORTEST_MS = 2_000;
 const LONGEST_MS = 15_000;
 /** Faults per minute: they overlap, and the world has quiet moments between them. */

@@ -12,7 +12,6 @@ import {
   deleteEndedCalls,
   insertBatchCalls,
 } from '../../src/text/background/call-record.ts';
-import { requestStalledCalls } from '../../src/tasks/outbox/stalled-starts.ts';
 import { admitWaiting, lockBackgroundQueue } from '../../src/text/background/queue.ts';
 import { cancelCall, recordOutcome, settleEndedCalls } from '../../src/text/background/record-outcome.ts';
 import { estimatedSettlement } from '../../src/text/money/text-call.ts';
@@ -221,14 +220,14 @@ describe('a text call in the background', () => {
     const own = await served.newAccount({ textStreamsCap: 4 });
     const ids: string[] = [];
     for (let call = 0; call < 5; call++) ids.push(await room.accept(own, LONG));
-    assert.deepEqual(await room.requested(own.id), ids.slice(0, 2));
+    assert.deepEqual(await room.admitted(own.id), ids.slice(0, 2));
 
     await cancelCall(served.room.database, { id: ids[2] ?? '', accountId: own.id }, Date.now());
     await room.attempt(ids[1] ?? '');
-    assert.deepEqual(await room.requested(own.id), [ids[0], ids[1], ids[3]]);
+    assert.deepEqual(await room.admitted(own.id), [ids[0], ids[1], ids[3]]);
     await room.attempt(ids[0] ?? '');
     await room.attempt(ids[3] ?? '');
-    assert.deepEqual(await room.requested(own.id), [ids[0], ids[1], ids[3], ids[4]]);
+    assert.deepEqual(await room.admitted(own.id), [ids[0], ids[1], ids[3], ids[4]]);
     await room.attempt(ids[4] ?? '');
     assert.equal((await room.row(ids[4] ?? ''))?.state, 'answered');
   });
@@ -238,7 +237,7 @@ describe('a text call in the background', () => {
     const ids = [await room.accept(own, LONG), await room.accept(own, LONG), await room.accept(own, LONG)];
     await served.room.rows('UPDATE account_counters SET text_streams_cap = 4 WHERE account_id = $1', own.id);
     await admitWaiting({ database: served.room.database, accountDatabase: () => served.room.database });
-    assert.deepEqual(await room.requested(own.id), ids.slice(0, 2));
+    assert.deepEqual(await room.admitted(own.id), ids.slice(0, 2));
   });
 
   it('waits for the queue of its account with no more connections than its account may have', async () => {
@@ -328,12 +327,8 @@ describe('a text call in the background', () => {
     assert.deepEqual([usage.output_tokens, usage.total_tokens], [0, usage.input_tokens]);
   });
 
-  it('is started again if its workflow is lost, and forgotten a day after its end', async () => {
+  it('is forgotten a day after its end', async () => {
     const id = await room.accept(account, QUESTION);
-    await served.room.rows('DELETE FROM outbox WHERE subject_id = $1', id);
-    await served.room.rows(`UPDATE background_calls SET touched_at = now() - interval '6 min' WHERE id = $1`, id);
-    assert.equal(await requestStalledCalls(served.room.database, 10), 1);
-    assert.equal(await requestStalledCalls(served.room.database, 10), 0);
     await room.attempt(id);
     await room.settled(id);
     assert.equal(await deleteEndedCalls(served.room.database, 100), 0);

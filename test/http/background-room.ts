@@ -122,10 +122,10 @@ export class BackgroundRoom {
     );
   }
 
-  /** The calls of an account whose workflows were requested, in that order. */
-  async requested(accountId: string): Promise<readonly string[]> {
+  /** The calls of an account that were admitted, in the order of their arrival. */
+  async admitted(accountId: string): Promise<readonly string[]> {
     const rows = await this.#served.room.rows<{ id: string }>(
-      `SELECT subject_id AS id FROM outbox WHERE account_id = $1 AND kind = 'start_background_call' ORDER BY id`,
+      'SELECT id FROM background_calls WHERE account_id = $1 AND is_admitted ORDER BY created_at',
       accountId,
     );
     return rows.map(({ id }) => id);

@@ -6,10 +6,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { asyncLocalStorage } from '@temporalio/activity';
-import type { Context } from '@temporalio/activity';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { createBackgroundActivities } from '../../activities/index.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { WorkerStoppingError } from '../../src/generation/stopped.ts';
 import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
@@ -155,28 +152,6 @@ describe('a text call in the background at an upstream', () => {
     assert.equal(requests(), 1);
     const row = await room.row(id);
     assert.deepEqual([row?.state, row?.attempts, row?.lost], ['answered', 1, 0]);
-    await room.settled(id);
-  });
-
-  it('is not cut off when Temporal ends its activity', async () => {
-    const { behaviour, letGo } = held();
-    upstream.script(behaviour);
-    const requests = requestsFromNow();
-    const id = await room.accept(account, QUESTION);
-    const never = new AbortController().signal;
-    const { answerInBackground } = createBackgroundActivities(room.context, { stopping: never, ending: never });
-    const cancellation = new AbortController();
-    const info = { attempt: 1, isLocal: false };
-    const activity = { info, cancellationSignal: cancellation.signal, heartbeat: () => {} } as unknown as Context;
-    const running = asyncLocalStorage.run(activity, () => answerInBackground({ callId: id }));
-    await waitFor('the upstream has the request', () => requests() === 1);
-
-    cancellation.abort(new Error('TIMED_OUT'));
-    letGo();
-
-    await running;
-    assert.equal((await room.row(id))?.state, 'answered');
-    assert.equal(requests(), 1);
     await room.settled(id);
   });
 

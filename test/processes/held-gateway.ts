@@ -25,7 +25,6 @@ export class HeldGateway {
 
   readonly gateway = scriptedGateway({
     startTask: (task: TaskStart) => this.#start(task),
-    startBackgroundCall: async (callId: string) => void (await this.#start({ taskId: callId as TaskId })),
     cancelTask: () => (this.isAway ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(true)),
   });
 

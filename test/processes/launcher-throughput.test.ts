@@ -6,12 +6,11 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
-import { MAX_CALLS, MAX_IN_FLIGHT, startLauncher } from '../../src/processes/launcher.ts';
+import { MAX_IN_FLIGHT, startLauncher } from '../../src/processes/launcher.ts';
 import type { Launcher } from '../../src/processes/launcher.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
-import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { HeldGateway, watchDatabase } from './held-gateway.ts';
@@ -121,32 +120,6 @@ describe('a launcher with a backlog', () => {
       temporal.answer(1);
       await watched.quiet();
     }
-  });
-
-  it('begins a task although many text calls in the background are due, and these a few at a time', async (t) => {
-    const { accountId } = await room.newCaller();
-    await room.rows(
-      `INSERT INTO outbox (kind, account_id, subject_id, is_ready, due_at)
-       SELECT 'start_background_call', $1, 'resp_' || n, true, now() - interval '1 minute' FROM generate_series(1, 40) n`,
-      accountId,
-    );
-    const { temporal, watched, launcher } = launch(t, 41);
-    launcher.wake();
-    await watched.quiet();
-    assert.equal(temporal.inFlight, MAX_CALLS);
-
-    await accept(1);
-    launcher.wake();
-    await watched.quiet();
-    assert.equal(temporal.inFlight, MAX_CALLS + 1);
-    assert.match(temporal.asked.at(-1) ?? '', /^tk-svc-/);
-
-    await waitFor('everything is started', async () => {
-      await watched.quiet();
-      assert.ok(temporal.inFlight <= MAX_CALLS + 1);
-      temporal.answer();
-      return temporal.started.size === 41;
-    });
   });
 
   it('continues when it is woken while it is full', async (t) => {

@@ -26,7 +26,6 @@ const REQUIRED = [
   'cancel',
   'callback-delivered',
   'callback-exhausted',
-  'background-call',
   'batch-in-steps',
   'batch-continued',
 ];

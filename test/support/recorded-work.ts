@@ -1,5 +1,4 @@
-/** Batches and text calls in the background, for the histories of their workflows (record-histories.ts). */
-import assert from 'node:assert/strict';
+/** Batches, for the histories of their workflows (record-histories.ts). */
 import type { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
@@ -17,18 +16,9 @@ type Record = (outside: DarkroomWithUpstreams) => Promise<History>;
 
 /** By the name of its file. */
 export const WORK: readonly { readonly name: string; readonly record: Record }[] = [
-  { name: 'background-call', record: recordCall },
   { name: 'batch-in-steps', record: recordBatch },
   { name: 'batch-continued', record: recordContinuedBatch },
 ];
-
-async function recordCall({ darkroom }: DarkroomWithUpstreams): Promise<History> {
-  const { client } = await darkroom.createAccount();
-  const body = { model: 'darkroom/conformance-text', input: 'a lighthouse', background: true };
-  const created = await client.send('POST', '/v1/responses', body);
-  assert.equal(created.status, 200, JSON.stringify(created.body));
-  return closedHistory(darkroom.temporal, (created.body as unknown as { id: string }).id);
-}
 
 /** A batch whose line takes longer than a step. */
 async function recordBatch({ darkroom }: DarkroomWithUpstreams): Promise<History> {

@@ -174,25 +174,6 @@ describe('a claim', () => {
     );
   });
 
-  it('lets accounts take turns with text calls in the background', async () => {
-    const [first, second] = [await room.newCaller(), await room.newCaller()];
-    const calls = (accountId: string, name: string, minutes: number) =>
-      room.rows(
-        `INSERT INTO outbox (kind, account_id, subject_id, is_ready, due_at)
-         SELECT 'start_background_call', $1, $2::text || n, true, now() - make_interval(mins => $3) FROM generate_series(1, 3) n`,
-        accountId,
-        name,
-        minutes,
-      );
-    await calls(first.accountId, 'resp_first', 2);
-    await calls(second.accountId, 'resp_second', 1);
-
-    const claimed = await claimOutbox(room.database, 100, { calls: 2 });
-    assert.deepEqual(new Set(claimed.map(({ accountId }) => accountId)), new Set([first.accountId, second.accountId]));
-    assert.equal((await claimOutbox(room.database, 100, { calls: 0 })).length, 0);
-    assert.equal((await claimOutbox(room.database, 100)).length, 4);
-  });
-
   it('never claims more than requested, of each kind', async () => {
     await createTasks(await room.newCaller(), 5);
 
@@ -223,13 +204,13 @@ describe('an account whose row stays locked', () => {
     const named: string[] = [];
 
     await whileLocked(locked, async () => {
-      const claimed = await claimOutbox(room.database, 100, { onLocked: (accountId) => named.push(accountId) });
+      const claimed = await claimOutbox(room.database, 100, (accountId) => named.push(accountId));
       assert.equal(claimed.length, 6);
       assert.ok(claimed.every(({ accountId }) => accountId !== locked.accountId));
     });
 
     assert.deepEqual(named, [locked.accountId]);
-    assert.equal((await claimOutbox(room.database, 100, { onLocked: (accountId) => named.push(accountId) })).length, 2);
+    assert.equal((await claimOutbox(room.database, 100, (accountId) => named.push(accountId))).length, 2);
     assert.equal(named.length, 1);
   });
 

@@ -9,6 +9,7 @@ import { attachRetry, awaitResponse, markReceived, releaseResponse } from '../..
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 import { insertBackgroundCall } from '../../text/background/call-record.ts';
 import { appendEvents, findRecordedStream } from '../../text/background/event-log.ts';
+import { admitWaiting } from '../../text/background/queue.ts';
 import { cancelCall } from '../../text/background/record-outcome.ts';
 import { isAccepted, takeKey } from '../../text/background/response-keys.ts';
 import type { KeyedRequest } from '../../text/background/response-keys.ts';
@@ -171,7 +172,7 @@ async function accept(
     );
     return true;
   });
-  if (isFirst) http.wakeLauncher();
+  if (isFirst) http.wakeBackground();
   return isFirst;
 }
 
@@ -229,7 +230,10 @@ async function* without(frames: AsyncIterable<string>, count: number): AsyncGene
 export async function cancelResponse(http: HttpContext, request: Served, id: string): Promise<Json> {
   if (!isResponseId(id)) throw new ResponseNotFoundError(id);
   const { accountId } = request.caller;
-  await cancelCall(http.accountDatabase(accountId), { id, accountId }, http.now());
+  if (await cancelCall(http.accountDatabase(accountId), { id, accountId }, http.now())) {
+    await admitWaiting(http, id);
+    http.wakeBackground();
+  }
   const response = await readWithImages(http, request, id);
   if (response['background'] === true) return response;
   const message = `the response ${id} was created without background, and only a response in the background can be cancelled`;

@@ -9,7 +9,7 @@ import { REQUEST_HASH } from '../record/request-hash.ts';
 
 /**
  * What can be sent to Temporal in addition to the start of a task. All of it concerns a task, except the promotion of
- * an output, and the starts of a batch and of a text call in the background.
+ * an output, and the start of a batch.
  */
 type OutboxKind =
   | 'cancel_task'
@@ -17,11 +17,10 @@ type OutboxKind =
   | 'stop_generation'
   | 'deliver_callback'
   | 'promote_output'
-  | 'start_batch'
-  | 'start_background_call';
+  | 'start_batch';
 
 /** Those that do not concern a task. */
-type OtherKind = 'promote_output' | 'start_batch' | 'start_background_call';
+type OtherKind = 'promote_output' | 'start_batch';
 
 interface ClaimedRow {
   readonly id: bigint;
@@ -44,8 +43,7 @@ export type OutboxItem = ClaimedRow &
         readonly isOfBatch: boolean;
       }
     | { readonly kind: Exclude<OutboxKind, OtherKind>; readonly subjectId: TaskId }
-    | { readonly kind: Exclude<OtherKind, 'start_background_call'>; readonly subjectId: string }
-    | { readonly kind: 'start_background_call'; readonly subjectId: string; readonly isOfBatch: boolean }
+    | { readonly kind: OtherKind; readonly subjectId: string }
   );
 
 /**
@@ -86,15 +84,13 @@ const LEASE = `claimed AS (
         RETURNING o.id, o.kind, o.subject_id, o.account_id, o.deliveries - 1 AS deliveries)
          SELECT c.id, c.kind, c.subject_id AS "subjectId", c.account_id AS "accountId", c.deliveries, t.model, t.route,
                 t.definition_hash AS "definitionHash", ${REQUEST_HASH} AS "requestHash",
-                coalesce(t.batch_id, b.batch_id) IS NOT NULL AS "isOfBatch"
-           FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'
-           LEFT JOIN background_calls b ON b.id = c.subject_id AND c.kind = 'start_background_call'`;
+                t.batch_id IS NOT NULL AS "isOfBatch"
+           FROM claimed c LEFT JOIN tasks t ON t.id = c.subject_id AND c.kind = 'start_task'`;
 
 /**
  * Admits waiting starts, and claims them together with whatever else is due. Only accounts with a free slot are examined
  * (by index); the available room is divided among accounts chosen at random, so that no account's backlog delays the
- * first task of another account. Starts of text calls in the background have a limit of their own, in which accounts take
- * turns: thousands may be due at once, and everything else would be behind them.
+ * first task of another account.
  *
  * Waits for no lock at all: a process that stalled in the middle of a transaction holds its account's row, and every
  * account behind it in the order of ids would wait as well. An account whose row is locked is returned in a row
@@ -113,15 +109,9 @@ const claim: Statement = {
             ORDER BY account_id FOR UPDATE SKIP LOCKED),
          ${ADMIT},
          due AS (
-           SELECT id FROM outbox WHERE is_ready AND due_at <= now() AND kind <> 'start_background_call'
+           SELECT id FROM outbox WHERE is_ready AND due_at <= now()
             ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED),
-         due_calls AS (
-           SELECT o.id
-             FROM (SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY due_at) AS place FROM outbox
-                    WHERE is_ready AND due_at <= now() AND kind = 'start_background_call') n
-             JOIN outbox o ON o.id = n.id AND o.is_ready AND o.due_at <= now()
-            ORDER BY n.place, n.due_at LIMIT $4 FOR UPDATE OF o SKIP LOCKED),
-         taken AS (SELECT id FROM admitted UNION ALL SELECT id FROM due UNION ALL SELECT id FROM due_calls),
+         taken AS (SELECT id FROM admitted UNION ALL SELECT id FROM due),
          ${LEASE}
           UNION ALL
          SELECT NULL, NULL, NULL, account_id, NULL, NULL, NULL, NULL, NULL, NULL
@@ -155,17 +145,16 @@ const claimOfAccount: Statement = {
 const LEASE_PARAMETERS = [OUTBOX_LEASE_SECONDS, MAX_BACKOFF_SECONDS] as const;
 
 /**
- * Claims at most `limit` admissions and `limit` due rows for the length of a lease, and starts of text calls in the
- * background in addition.
+ * Claims at most `limit` admissions and `limit` due rows for the length of a lease.
  *
  * @param onLocked is called with each account that was skipped because its row is locked (`claimOutboxOfAccount`).
  */
 export async function claimOutbox(
   database: Queryable,
   limit: number,
-  { calls = limit, onLocked }: { readonly calls?: number; readonly onLocked?: (accountId: string) => void } = {},
+  onLocked?: (accountId: string) => void,
 ): Promise<readonly OutboxItem[]> {
-  const rows = await database.query<OutboxItem | LockedAccount>(claim, [limit, ...LEASE_PARAMETERS, calls]);
+  const rows = await database.query<OutboxItem | LockedAccount>(claim, [limit, ...LEASE_PARAMETERS]);
   return rows.filter((row) => {
     if (row.id !== null) return true;
     onLocked?.(row.accountId);

@@ -7,7 +7,7 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { LEASE_SECONDS } from '../money/process-lease.ts';
 import type { TextSurface } from '../source.ts';
-import { WAITS_HOURS, admitNext, lockBackgroundQueue } from './queue.ts';
+import { WAITS_HOURS, admitNext, lockBackgroundQueue, placeOf } from './queue.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -153,25 +153,19 @@ export async function insertBatchCalls(
   await admitNext(transaction, batch.accountId);
 }
 
-const touch: Statement = {
-  name: 'touch_background_calls',
-  text: 'UPDATE background_calls SET touched_at = now() WHERE id = ANY ($1) AND ended_at IS NULL',
-};
-
-/** Records that the calls are being worked on. */
-export async function touchCalls(database: Queryable, ids: readonly string[]): Promise<void> {
-  await database.query(touch, [ids]);
-}
-
 /**
  * An attempt is alive as long as its process has its lease; which of its own are, a process knows itself (run.ts), also
  * if the database has lost their ends (docs/decisions/0037). Like the sweep of holds (money/sweep.ts), a process takes
  * over from others only once its own lease has run unbroken: after an outage of the database all of them have expired.
  */
-const IS_DEAD = `NOT EXISTS (SELECT FROM text_processes p WHERE p.id = b.process_id AND p.leased_until > now())
-                 AND EXISTS (SELECT FROM text_processes p
-                              WHERE p.id = $2 AND p.leased_until > now()
-                                AND p.unbroken_since <= now() - make_interval(secs => ${LEASE_SECONDS}))`;
+const isDead = (own: string): string =>
+  `NOT EXISTS (SELECT FROM text_processes p WHERE p.id = b.process_id AND p.leased_until > now())
+   AND EXISTS (SELECT FROM text_processes p
+                WHERE p.id = ${own} AND p.leased_until > now()
+                  AND p.unbroken_since <= now() - make_interval(secs => ${LEASE_SECONDS}))`;
+
+/** Whether a process, which makes no attempt at the call `b`, may begin one. */
+const mayBegin = (own: string): string => `(NOT b.is_running OR b.process_id = ${own} OR (${isDead(own)}))`;
 
 /** Beside what the settlement of the call records (money/move.ts): the same row. The hold of the call is in `t`. */
 const bookLostRequests = (requests: string, attempt: string): string =>
@@ -181,16 +175,61 @@ const bookLostRequests = (requests: string, attempt: string): string =>
     WHERE ${requests} > 0
    ON CONFLICT (task_id) DO UPDATE SET at_most_micro_usd = o.at_most_micro_usd + excluded.at_most_micro_usd`;
 
+/** How soon a call is due again that has not begun since it was claimed: its account has no room, or a process died. */
+const CLAIM_SECONDS = 2;
+
+/**
+ * Accounts take turns: first is a call of the account that has the fewest running in all processes. Nothing is waited
+ * for: a row that is locked is claimed by whoever holds it, or later.
+ */
+const claim: Statement = {
+  name: 'claim_background_calls',
+  text: `WITH running AS (
+           SELECT account_id, count(*) AS calls FROM background_calls
+            WHERE ended_at IS NULL AND is_admitted AND is_running GROUP BY account_id),
+         due AS (
+           SELECT b.id, b.due_at,
+                  coalesce(r.calls, 0) + row_number() OVER (PARTITION BY b.account_id ORDER BY ${placeOf('b')}) AS turn
+             FROM background_calls b LEFT JOIN running r ON r.account_id = b.account_id
+            WHERE b.ended_at IS NULL AND b.is_admitted AND b.due_at <= now() AND ${mayBegin('$1')}
+              AND b.id <> ALL ($2::text[]) AND b.account_id <> ALL ($3::text[])),
+         taken AS (
+           SELECT b.id FROM due d JOIN background_calls b ON b.id = d.id AND b.ended_at IS NULL AND b.due_at <= now()
+            ORDER BY d.turn, d.due_at LIMIT $4 FOR NO KEY UPDATE OF b SKIP LOCKED)
+         UPDATE background_calls b SET due_at = now() + make_interval(secs => ${CLAIM_SECONDS})
+           FROM taken t WHERE b.id = t.id
+        RETURNING b.id, b.account_id AS "accountId"`,
+};
+
+export interface ClaimedCall {
+  readonly id: string;
+  readonly accountId: string;
+}
+
+/**
+ * Claims calls that are due.
+ *
+ * @param processId of this process. @param without the calls that it is making already, and accounts that are to have
+ *   no more of its slots.
+ */
+export async function claimDueCalls(
+  database: Queryable,
+  processId: string,
+  without: { readonly calls: readonly string[]; readonly accounts: readonly string[] },
+  limit: number,
+): Promise<readonly ClaimedCall[]> {
+  return database.query<ClaimedCall>(claim, [processId, without.calls, without.accounts, limit]);
+}
+
 const begin: Statement = {
   name: 'begin_background_attempt',
   text: `WITH earlier AS (
            SELECT id, is_running, is_sent FROM background_calls b
-            WHERE id = $1 AND ended_at IS NULL AND (NOT is_running OR process_id = $2 OR (${IS_DEAD})) FOR NO KEY UPDATE),
+            WHERE id = $1 AND ended_at IS NULL AND ${mayBegin('$2')} FOR NO KEY UPDATE),
          begun AS (
            UPDATE background_calls b
               SET state = 'in_progress', attempts = attempts + 1, is_running = true, is_sent = false, process_id = $2,
-                  lost_attempts = lost_attempts + e.is_running::integer, started_at = coalesce(started_at, now()),
-                  touched_at = now()
+                  lost_attempts = lost_attempts + e.is_running::integer, started_at = coalesce(started_at, now())
              FROM earlier e WHERE b.id = e.id
         RETURNING b.*),
          lost AS (
@@ -252,7 +291,7 @@ const release: Statement = {
   name: 'release_background_attempt',
   text: `WITH released AS (
            UPDATE background_calls
-              SET is_running = false, is_sent = false, touched_at = now(),
+              SET is_running = false, is_sent = false, due_at = now() + make_interval(secs => $7::float8 / 1000),
                   state = CASE WHEN $3 THEN 'queued' ELSE state END, lost_attempts = lost_attempts + $4::boolean::integer,
                   waiting_for = $6
             WHERE id = $1 AND attempts = $2 AND ended_at IS NULL
@@ -262,6 +301,8 @@ const release: Statement = {
 
 /** What is left of an attempt that ended without an outcome. */
 export interface ReleasedAttempt {
+  /** After how many milliseconds another one may begin; default 0. */
+  readonly dueInMs?: number;
   /** It has not really begun. */
   readonly isWaiting?: boolean;
   /** Why it is put off, if it is. */
@@ -276,9 +317,10 @@ export interface ReleasedAttempt {
 export async function releaseAttempt(
   database: Queryable,
   { id, attempt }: Pick<BackgroundCall, 'id' | 'attempt'>,
-  { isWaiting = false, waitingFor, isLost = false, lostRequests = 0 }: ReleasedAttempt = {},
+  { dueInMs = 0, isWaiting = false, waitingFor, isLost = false, lostRequests = 0 }: ReleasedAttempt = {},
 ): Promise<void> {
-  await database.query(release, [id, attempt, isWaiting, isLost || lostRequests > 0, lostRequests, waitingFor ?? null]);
+  const isCounted = isLost || lostRequests > 0;
+  await database.query(release, [id, attempt, isWaiting, isCounted, lostRequests, waitingFor ?? null, dueInMs]);
 }
 
 const selectSuperseded: Statement = {

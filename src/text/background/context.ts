@@ -32,8 +32,6 @@ export interface BackgroundContext {
   readonly watch: AttemptWatch;
   /** The calls at which this process makes an attempt at this moment, by id. */
   readonly attempts: Set<string>;
-  /** Work was requested in the outbox. */
-  wakeLauncher(): void;
   /**
    * Reads the request of a call, and decodes and checks it like a request of its endpoint.
    *

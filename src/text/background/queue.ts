@@ -1,8 +1,8 @@
 /**
  * The queue of text calls in the background: one for each account, in order of arrival, in which the lines of batches
- * are behind all responses. A call that is not admitted has no workflow and requests nothing. As many are admitted as
- * may use half of the account's concurrent calls, and as many responses whatever lines there are, which may wait for
- * long; one that ends admits the next. The half itself is enforced where a call is held (money/move.ts), because other
+ * are behind all responses. A call that is not admitted is not attempted. As many are admitted as may use half of the
+ * account's concurrent calls, and as many responses whatever lines there are, which may wait for long; one that ends
+ * admits the next. The half itself is enforced where a call is held (money/move.ts), because other
  * calls of the account come and go meanwhile: an admitted call begins once there is room for it and for those before
  * it.
  */
@@ -29,7 +29,7 @@ export async function lockBackgroundQueue(transaction: Queryable, accountId: str
 }
 
 /** Where a call is in the queue of its account. */
-const placeOf = (call: string): string =>
+export const placeOf = (call: string): string =>
   `(${call}.batch_id IS NOT NULL, ${call}.created_at, coalesce(${call}.line, 0), ${call}.id)`;
 
 /** Those of the account that may be admitted. One that has waited for as long as it may is, and then fails. */
@@ -57,22 +57,13 @@ const admit: Statement = {
          lines AS (
            ${nextOf('batch_id IS NOT NULL', 'calls - (SELECT count(*) FROM responses)')}),
          next AS (
-           SELECT id FROM responses UNION ALL SELECT id FROM lines),
-         admitted AS (
-           UPDATE background_calls b SET is_admitted = true, touched_at = now() FROM next n WHERE b.id = n.id
-        RETURNING b.id)
-         INSERT INTO outbox (kind, account_id, subject_id, is_ready)
-         SELECT 'start_background_call', $1, id, true FROM admitted
-         ON CONFLICT (kind, subject_id) DO NOTHING RETURNING subject_id`,
+           SELECT id FROM responses UNION ALL SELECT id FROM lines)
+         UPDATE background_calls b SET is_admitted = true, due_at = now() FROM next n WHERE b.id = n.id`,
 };
 
-/**
- * Admits the calls that are next, and requests their workflows, in a transaction that has locked the queue.
- *
- * @returns how many.
- */
-export async function admitNext(transaction: Queryable, accountId: string): Promise<number> {
-  return (await transaction.query(admit, [accountId])).length;
+/** Admits the calls that are next, in a transaction that has locked the queue. */
+export async function admitNext(transaction: Queryable, accountId: string): Promise<void> {
+  await transaction.query(admit, [accountId]);
 }
 
 const selectWaiting: Statement = {
@@ -85,28 +76,23 @@ const selectWaiting: Statement = {
 /**
  * Admits what is next in the queue of the account of a call that has ended, or in all queues: a process may have died
  * before it did, or a limit was raised.
- *
- * @returns how many.
  */
 export async function admitWaiting(
   { database, accountDatabase }: { readonly database: Queryable; readonly accountDatabase: AccountDatabase },
   endedId?: string,
-): Promise<number> {
+): Promise<void> {
   const accounts = await database.query<{ accountId: string }>(selectWaiting, [endedId ?? null]);
-  let admitted = 0;
   for (const { accountId } of accounts) {
-    admitted += await accountDatabase(accountId).transaction(async (transaction) => {
+    await accountDatabase(accountId).transaction(async (transaction) => {
       await lockBackgroundQueue(transaction, accountId);
-      return admitNext(transaction, accountId);
+      await admitNext(transaction, accountId);
     });
   }
-  return admitted;
 }
 
 const selectRoom: Statement = {
   name: 'select_room_for_background_call',
-  text: `SELECT b.touched_at < now() - interval '1 minute' AS "isOld",
-                c.text_streams + (
+  text: `SELECT c.text_streams + (
                   SELECT count(*) FROM background_calls e
                    WHERE e.account_id = b.account_id AND e.ended_at IS NULL AND e.is_admitted AND NOT e.is_running
                      AND ${placeOf('e')} < ${placeOf('b')}
@@ -123,10 +109,7 @@ const selectRoom: Statement = {
  *
  * @returns undefined if it has ended.
  */
-export async function hasRoomFor(
-  database: Queryable,
-  id: string,
-): Promise<{ readonly hasRoom: boolean; readonly isOld: boolean } | undefined> {
-  const [row] = await database.query<{ hasRoom: boolean; isOld: boolean }>(selectRoom, [id]);
-  return row;
+export async function hasRoomFor(database: Queryable, id: string): Promise<boolean | undefined> {
+  const [row] = await database.query<{ hasRoom: boolean }>(selectRoom, [id]);
+  return row?.hasRoom;
 }

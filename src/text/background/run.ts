@@ -11,6 +11,7 @@ import { waitReasonOf } from '../../billing/ledger.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Queryable } from '../../database/database.ts';
 import { backoffMs } from '../../domain/backoff.ts';
+import type { Backoff } from '../../domain/backoff.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { accessEnded } from '../answer.ts';
@@ -23,7 +24,7 @@ import { wireUsage } from '../responses/response-object.ts';
 import { TextFailure } from '../text-failure.ts';
 import { createCallMoney } from './call-money.ts';
 import type { CallMoney } from './call-money.ts';
-import { beginAttempt, markAttemptSent, releaseAttempt, touchCalls } from './call-record.ts';
+import { beginAttempt, markAttemptSent, releaseAttempt } from './call-record.ts';
 import type { BackgroundCall, ReleasedAttempt } from './call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
 import { endedResponse } from './ended-response.ts';
@@ -40,8 +41,12 @@ type Json = Readonly<Record<string, unknown>>;
  * it may be the call that does it.
  */
 const MAX_LOST_ATTEMPTS = 5;
-/** The wait after such a failure of an upstream, four times as long as the last one; shorter than STALLED_MINUTES. */
+/** The wait after such a failure of an upstream, four times as long as the last one. */
 const LOST_WAIT = { firstMs: 15_000, maxMs: 240_000 } as const;
+/** The wait before another attempt, in milliseconds, where nothing asks for a longer one. */
+const WAIT: Backoff = { firstMs: 1_000, maxMs: 30_000 };
+/** The wait of a call whose turn it is next. There are few of them: no more are admitted than may run (queue.ts). */
+const TURN_MS = 1_000;
 /**
  * How long a call waits for an upstream that cannot answer at this moment, with its money held; that of a batch, as for
  * the rest.
@@ -80,10 +85,7 @@ type Finding =
   /** It was stopped: the call was cancelled, or another attempt has begun. */
   | { readonly kind: 'stopped' };
 
-/**
- * What stops an attempt. That Temporal no longer awaits it does not: it may be the connection to Temporal that is lost,
- * and a request that was sent is paid for.
- */
+/** What stops an attempt. */
 export interface AttemptStops {
   /** Aborted when this process stops: an attempt that has sent nothing to an upstream is left to another process. */
   readonly stopping: AbortSignal;
@@ -107,18 +109,15 @@ export async function runBackgroundCall(
   if (attempts.has(id)) return NEXT_ATTEMPT;
   attempts.add(id);
   const result = await attemptCall(context, id, stops).finally(() => attempts.delete(id));
-  if (result.kind === 'ended' && (await admitWaiting(context, id)) > 0) context.wakeLauncher();
+  if (result.kind === 'ended') await admitWaiting(context, id);
   return result;
 }
 
 async function attemptCall(context: BackgroundContext, id: string, stops: AttemptStops): Promise<AttemptResult> {
   const { database } = context;
-  const room = await hasRoomFor(database, id);
-  if (room === undefined) return ENDED;
-  if (!room.hasRoom) {
-    if (room.isOld) await touchCalls(database, [id]);
-    return WAITS_FOR_TURN;
-  }
+  const hasRoom = await hasRoomFor(database, id);
+  if (hasRoom === undefined) return ENDED;
+  if (!hasRoom) return WAITS_FOR_TURN;
   const call = await beginAttempt(database, id, context.ledger.processId);
   if (call === undefined) return NEXT_ATTEMPT;
   const attempt = new Attempt(context, call, createCallMoney(context));
@@ -272,14 +271,16 @@ class Attempt {
         throw stopReason;
       }
       if (isToBeRepeated(error)) {
-        await this.#release({ isLost: !isOutage(error) });
+        await this.#release({ dueInMs: this.#waitMs(), isLost: !isOutage(error) });
         throw error;
       }
       const waiting = this.#waitOf(error);
       if (waiting !== undefined) {
         const isWaiting = this.#money.settlement() === undefined;
-        await this.#release({ isWaiting, waitingFor: waiting.reason, isLost: mayRecur(error) });
-        return error instanceof TooManyStreamsError ? WAITS_FOR_TURN : { kind: 'wait', ms: waiting.ms };
+        const hasNoTurn = error instanceof TooManyStreamsError;
+        const dueInMs = hasNoTurn ? TURN_MS : Math.max(waiting.ms, this.#waitMs());
+        await this.#release({ dueInMs, isWaiting, waitingFor: waiting.reason, isLost: mayRecur(error) });
+        return hasNoTurn ? WAITS_FOR_TURN : { kind: 'wait', ms: waiting.ms };
       }
     }
     return this.end(finding);
@@ -292,7 +293,8 @@ class Attempt {
     try {
       return await record(this.#context, concluded, finding);
     } catch (error) {
-      await this.#release({ isLost: true, lostRequests: this.#lost + (this.#isSent ? 1 : 0) });
+      const lostRequests = this.#lost + (this.#isSent ? 1 : 0);
+      await this.#release({ dueInMs: this.#waitMs(), isLost: true, lostRequests });
       throw error;
     }
   }
@@ -300,6 +302,11 @@ class Attempt {
   async #release(released: ReleasedAttempt = {}): Promise<void> {
     const all = { lostRequests: this.#lost, ...released };
     await pRetry(() => releaseAttempt(this.#context.database, this.#call, all), RECORD_RETRY);
+  }
+
+  /** Spread, so that calls that were accepted together are not tried together. */
+  #waitMs(): number {
+    return Math.round(backoffMs(WAIT, Math.min(this.#call.attempt - 1, 10)) * (0.5 + Math.random() / 2));
   }
 
   /** Requests that upstreams may bill although the attempt has no answer. */

@@ -4,12 +4,10 @@
  */
 import type { Queryable } from '../../database/database.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { findSuperseded, touchCalls } from './call-record.ts';
+import { findSuperseded } from './call-record.ts';
 import type { BackgroundCall } from './call-record.ts';
 
 const CHECK_EVERY_MS = 1_000;
-/** How often the rows are marked as being worked on; well below the time after which they count as stalled. */
-const TOUCH_EVERY_MS = 60_000;
 
 type WatchedAttempt = Pick<BackgroundCall, 'id' | 'attempt'>;
 
@@ -27,7 +25,6 @@ export function createAttemptWatch({
 }): AttemptWatch {
   const watched = new Map<WatchedAttempt, () => void>();
   let timer: NodeJS.Timeout | undefined;
-  let touchedAt = performance.now();
   let failures = 0;
 
   const check = async (): Promise<void> => {
@@ -38,10 +35,6 @@ export function createAttemptWatch({
       watched.get(attempt)?.();
       watched.delete(attempt);
     }
-    if (performance.now() - touchedAt < TOUCH_EVERY_MS) return;
-    touchedAt = performance.now();
-    const ids = [...watched.keys()].map(({ id }) => id);
-    await touchCalls(database, ids);
   };
 
   const tick = async (): Promise<void> => {

@@ -83,7 +83,7 @@ export function startTextSweep(dependencies: {
   /** Settles calls in the background that have ended, at most as many. @returns how many. */
   readonly settleEnded: (limit: number) => Promise<number>;
   /** Admits calls in the background that nothing else has admitted. */
-  readonly admitWaiting: () => Promise<unknown>;
+  readonly admitWaiting: () => Promise<void>;
   readonly logger: Logger;
 }): { close(): Promise<void> } {
   const { database, processId, settleReopened, settleEnded, admitWaiting, logger } = dependencies;

@@ -1,7 +1,6 @@
 /**
- * What durable work waits out: its account is suspended in the middle of a batch, and Temporal is paused for longer than
- * it waits for a heartbeat, while responses are answered in the background. Each fault brings its own work, so that
- * there is some.
+ * What durable work waits out: its account is suspended in the middle of a batch, and Temporal is paused while
+ * responses are answered in the background. Each fault brings its own work, so that there is some.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setSuspended } from '../../../src/accounts/accounts.ts';

@@ -291,8 +291,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'src/text/background/call-record.js',
-        find: '(NOT is_running OR process_id = $2 OR (${IS_DEAD}))',
-        replace: '(true OR process_id = $2)',
+        find: '(NOT b.is_running OR b.process_id = ${own} OR (${isDead(own)}))',
+        replace: '(true OR b.process_id = ${own})',
       },
     ],
     plan: [{ kind: 'unheard', target: 'temporal', atMs: 3_000, forMs: UNHEARD_MS }],

@@ -1,7 +1,7 @@
 /**
  * A text upstream in OpenAI's dialect: a few words for each call, streamed at a pace or whole, with the tokens that it
  * reports in the ledger. `[break]` in a prompt ends its first stream in the middle, `[reject]` is answered with 503 the
- * first time, `[slow]` takes seconds, and `[long]` longer than Temporal waits for a heartbeat.
+ * first time, `[slow]` takes seconds, and `[long]` longer than Temporal is paused.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ const MARKER = /\bmarker-[\w-]+/;
 const WORDS = 12;
 const PACE_MS = 40;
 const SLOW_PACE_MS = 400;
-const LONG_PACE_MS = 4_500;
+const LONG_PACE_MS = 1_800;
 const BREAK_AFTER = 4;
 
 interface ChatRequest {

@@ -1,0 +1,4 @@
+-- Up Migration (no transaction)
+
+CREATE INDEX CONCURRENTLY IF NOT EXISTS background_calls_due
+  ON background_calls (due_at) WHERE ended_at IS NULL AND is_admitted;
