@@ -17,7 +17,6 @@ import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';
 import { eraseOldInputs } from '../src/tasks/lifecycle/erase.ts';
 import { pruneTasks } from '../src/tasks/lifecycle/prune.ts';
 import { deleteOldPieces } from '../src/tasks/record/output-pieces.ts';
-import { requestStalledBatches } from '../src/tasks/outbox/stalled-starts.ts';
 import { requestStalledPromotions } from '../src/tasks/lifecycle/storage-operations.ts';
 import { deleteLeftBatchCalls } from '../src/text/background/batch-calls.ts';
 import { deleteEndedCalls } from '../src/text/background/call-record.ts';
@@ -80,10 +79,7 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
           const events = await eachBatch((limit) => deleteOldEvents(database, limit));
           return stored + awaited + pieces + tokens + batches + calls + lines + events;
         },
-        requested: async () => {
-          const batches = await requestStalledBatches(database, BATCH);
-          return batches + (await requestStalledPromotions(database, now, isolate));
-        },
+        requested: () => requestStalledPromotions(database, now, isolate),
         // The last two, because they wait for the object store. Whatever the first has to do, the second has its time.
         async textCalls() {
           const retentionDays = config.textCallRetentionDays;

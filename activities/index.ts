@@ -1,8 +1,6 @@
 /** The entry point of the activities: all of them, made from the context of their process, each wrapped (failures.ts). */
-import type { BatchContext } from '../src/batches/context.ts';
 import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
-import type { Activities, ApiActivities } from '../workflows/contracts.ts';
-import { createAdvanceBatch } from './advance-batch.ts';
+import type { Activities } from '../workflows/contracts.ts';
 import { createArchiveOutputs } from './archive-outputs.ts';
 import { createAwaitGeneration } from './await-generation.ts';
 import { createCancelGeneration } from './cancel-generation.ts';
@@ -50,12 +48,4 @@ export function createActivities(context: ActivityContext): Activities {
     sweepObjects: translateFailures('sweepObjects', logger, createSweepObjects(context)),
     meterStorage: translateFailures('meterStorage', logger, createMeterStorage(context)),
   };
-}
-
-/** Those of an api that work on batches. @param stopping aborted when the process stops. */
-export function createBatchActivities(
-  context: BatchContext,
-  stopping: AbortSignal,
-): Pick<ApiActivities, 'advanceBatch'> {
-  return { advanceBatch: translateFailures('advanceBatch', context.logger, createAdvanceBatch(context, stopping)) };
 }

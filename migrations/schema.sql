@@ -203,7 +203,7 @@ CREATE TABLE batches (
   finalizing_at timestamp with time zone,
   cancelling_at timestamp with time zone,
   ended_at timestamp with time zone,
-  advanced_at timestamp with time zone NOT NULL,
+  advanced_at timestamp with time zone DEFAULT now() NOT NULL,
   model text,
   ahead_completed integer DEFAULT 0 NOT NULL,
   ahead_failed integer DEFAULT 0 NOT NULL,
@@ -212,16 +212,17 @@ CREATE TABLE batches (
   output_tokens bigint DEFAULT 0 NOT NULL,
   reasoning_tokens bigint DEFAULT 0 NOT NULL,
   waiting_for text,
+  due_at timestamp with time zone DEFAULT now() NOT NULL,
   CONSTRAINT batches_pkey PRIMARY KEY (id),
   CONSTRAINT batches_check CHECK (((lines_settled = (lines_completed + lines_failed)) AND (lines_settled <= lines_fed) AND (lines_fed <= lines_total))),
   CONSTRAINT batches_check1 CHECK (((ended_at IS NOT NULL) = (status = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])))),
   CONSTRAINT batches_status_check CHECK ((status = ANY (ARRAY['validating'::text, 'in_progress'::text, 'finalizing'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelling'::text, 'cancelled'::text])))
 );
+CREATE INDEX batches_due ON batches USING btree (due_at) WHERE (ended_at IS NULL);
 CREATE INDEX batches_ended ON batches USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX batches_listed ON batches USING btree (account_id, created_at, id);
 CREATE INDEX batches_of_input ON batches USING btree (input_object_key) WHERE (ended_at IS NULL);
 CREATE INDEX batches_open ON batches USING btree (account_id) WHERE (ended_at IS NULL);
-CREATE INDEX batches_stalled ON batches USING btree (advanced_at) WHERE (ended_at IS NULL);
 
 CREATE TABLE callback_receivers (
   account_id text NOT NULL,

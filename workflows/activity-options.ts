@@ -6,7 +6,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
 import { siblingQueue } from '../src/domain/workflow-ids.ts';
-import type { ApiQueueName, QueueName } from '../src/domain/workflow-ids.ts';
+import type { QueueName } from '../src/domain/workflow-ids.ts';
 import type { MediaTaskInput, SweepInput } from './contracts.ts';
 
 /**
@@ -57,7 +57,7 @@ const LAST_RESORT_TIMEOUT = '30 days';
  * The name of another task queue of the same installation. An activity without a `taskQueue` runs on the queue of its
  * workflow.
  */
-function queueOf(name: QueueName | ApiQueueName): string {
+function queueOf(name: QueueName): string {
   return siblingQueue(workflowInfo().taskQueue, name);
 }
 
@@ -302,20 +302,5 @@ export function meterOptions(): ActivityOptions {
     heartbeatTimeout: '30 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
     summary: 'meter persistent storage',
-  };
-}
-
-/**
- * Options of a step of a batch, which works for some seconds. What it has done is in the database, so that it may be
- * repeated at any time, and it is until an api does it.
- */
-export function batchOptions(): ActivityOptions {
-  return {
-    taskQueue: queueOf('batches'),
-    startToCloseTimeout: '15 minutes',
-    scheduleToCloseTimeout: LAST_RESORT_TIMEOUT,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: RETRY_UNTIL_DEADLINE,
-    summary: 'work on the batch',
   };
 }

@@ -240,21 +240,6 @@ export interface MeterResult {
   readonly returned: number;
 }
 
-/** The argument of `runBatch` and `advanceBatch`. */
-export interface BatchInput {
-  readonly batchId: string;
-}
-
-/** Whether a batch has ended. */
-export interface AdvanceResult {
-  readonly isEnded: boolean;
-}
-
-/** The activities of an api, as the workflows call them. */
-export interface ApiActivities {
-  advanceBatch(input: BatchInput): Promise<AdvanceResult>;
-}
-
 /** The activities as the workflows call them. */
 export interface Activities {
   submitGeneration(input: SubmitInput): Promise<SubmitResult>;

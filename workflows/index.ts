@@ -9,6 +9,5 @@ export { mediaTask } from './media-task.ts';
 export { meterStorage } from './meter-storage.ts';
 export { promoteOutput } from './promote-output.ts';
 export { reconcile } from './reconcile.ts';
-export { runBatch } from './run-batch.ts';
 export { stopGeneration } from './stop-generation.ts';
 export { sweepObjects } from './sweep-objects.ts';

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../database/database.ts';
 import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
-import { BATCH_COLUMNS, readBatch } from './batch-record.ts';
+import { readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
@@ -31,16 +31,9 @@ const IDLE_MS = 2_000;
 const RETURN_MS = 1_000;
 const RETURN_WAITING_MS = 3_000;
 
-/** `waits`: it has not ended, and for so many milliseconds nothing is to be done. */
-export type AdvanceResult =
-  | { readonly kind: 'ended' }
-  | { readonly kind: 'continues' }
-  | { readonly kind: 'waits'; readonly ms: number };
+/** `waits`: it has not ended, and for so many milliseconds it is left to others, or nothing is to be done. */
+export type AdvanceResult = { readonly kind: 'ended' } | { readonly kind: 'waits'; readonly ms: number };
 
-const markAdvanced: Statement = {
-  name: 'mark_batch_advanced',
-  text: `UPDATE batches SET advanced_at = now() WHERE id = $1 RETURNING ${BATCH_COLUMNS}`,
-};
 const markWaiting: Statement = {
   name: 'mark_batch_waiting',
   text: 'UPDATE batches SET waiting_for = $2 WHERE id = $1 AND ended_at IS NULL',
@@ -55,28 +48,20 @@ const cancelUnread: Statement = {
   text: `UPDATE batches SET status = 'cancelled', ended_at = now() WHERE id = $1 AND status = 'cancelling'`,
 };
 
-/**
- * @param attempt of the activity, from 1.
- * @throws {GenerationFailure} the account has all slots that it may have.
- */
+/** @throws {BatchNotFoundError} the database has lost it. */
 export async function advanceBatch(
   context: BatchContext,
   batchId: string,
   signal: AbortSignal,
-  attempt = 1,
 ): Promise<AdvanceResult> {
-  const [batch] = await context.database.query<Batch>(markAdvanced, [batchId]);
-  // The database has lost it (docs/decisions/0037): if it is created again, so is its workflow.
-  if (batch === undefined) return { kind: 'ended' };
-  return context.slots.run(batch.accountId, attempt, async () => {
-    // What a batch is read from never changes.
-    const source = createLineSource(context, batch, signal);
-    try {
-      return await advanceFor(context, batch, source, signal);
-    } finally {
-      await source.close();
-    }
-  });
+  const batch = await readBatch(context.database, batchId);
+  // What a batch is read from never changes.
+  const source = createLineSource(context, batch, signal);
+  try {
+    return await advanceFor(context, batch, source, signal);
+  } finally {
+    await source.close();
+  }
 }
 
 async function advanceFor(
@@ -104,7 +89,7 @@ async function advanceFor(
     if (now - workedAt >= IDLE_MS) {
       return { kind: 'waits', ms: batch.waitingFor === null ? RETURN_MS : RETURN_WAITING_MS };
     }
-    if (now >= endAt) return { kind: 'continues' };
+    if (now >= endAt) return { kind: 'waits', ms: 0 };
   }
 }
 

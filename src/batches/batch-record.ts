@@ -5,7 +5,6 @@ import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { newId } from '../domain/ids.ts';
 import { IdempotencyMismatchError } from '../tasks/create/used-keys.ts';
-import { requestWork } from '../tasks/outbox/outbox.ts';
 import { compareKeyed, findRepeated } from './repeated-create.ts';
 
 /** The maximum number of batches of an account that have not ended. */
@@ -111,8 +110,8 @@ const countOpen: Statement = {
 const insertBatch: Statement = {
   name: 'insert_batch',
   text: `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, metadata, input_file_id,
-                              input_object_key, input_bytes, output_kept_seconds, created_at, expires_at, advanced_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8), to_timestamp($12::float8), now())
+                              input_object_key, input_bytes, output_kept_seconds, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8), to_timestamp($12::float8))
          RETURNING ${BATCH_COLUMNS}`,
 };
 
@@ -132,7 +131,7 @@ export interface BatchRepetition {
 }
 
 /**
- * Records a batch, and requests its workflow in the same transaction.
+ * Records a batch, which is due at once.
  *
  * @param now milliseconds since 1970.
  * @throws {BatchesFullError} @throws {IdempotencyMismatchError}
@@ -168,7 +167,6 @@ export async function createBatch(
       Math.floor(createdAt) + COMPLETION_WINDOW_SECONDS,
     ]);
     if (created === undefined) throw new Error('a batch was not inserted');
-    await requestWork(transaction, 'start_batch', accountId, id);
     return created;
   });
 }
@@ -241,4 +239,40 @@ export async function cancelBatch(database: Queryable, id: string, accountId: st
   const batch = await readBatch(database, id, accountId);
   if (batch.status !== 'cancelling' && batch.status !== 'cancelled') throw new BatchEndedError(batch);
   return batch;
+}
+
+/** How long a claimed batch is left to the process that has claimed it, unless that renews the claim. */
+export const BATCH_LEASE_SECONDS = 30;
+
+/** Accounts take turns; each batch that is worked on is put off, so that the others of its account have theirs. */
+const claimDue: Statement = {
+  name: 'claim_due_batches',
+  text: `WITH due AS (
+           SELECT id, due_at, row_number() OVER (PARTITION BY account_id ORDER BY due_at, id) AS turn FROM batches
+            WHERE ended_at IS NULL AND due_at <= now() AND id <> ALL ($1::text[]) AND account_id <> ALL ($2::text[])),
+         taken AS (
+           SELECT b.id FROM due d JOIN batches b ON b.id = d.id AND b.ended_at IS NULL AND b.due_at <= now()
+            ORDER BY d.turn, d.due_at LIMIT $3 FOR NO KEY UPDATE OF b SKIP LOCKED)
+         UPDATE batches b SET due_at = now() + make_interval(secs => ${BATCH_LEASE_SECONDS}) FROM taken t WHERE b.id = t.id
+        RETURNING b.id, b.account_id AS "accountId"`,
+};
+
+/** Claims batches that are due, for the length of a lease. */
+export async function claimDueBatches(
+  database: Queryable,
+  without: { readonly rows: readonly string[]; readonly accounts: readonly string[] },
+  limit: number,
+): Promise<readonly Pick<Batch, 'id' | 'accountId'>[]> {
+  return database.query(claimDue, [without.rows, without.accounts, limit]);
+}
+
+const postpone: Statement = {
+  name: 'postpone_batches',
+  text: `UPDATE batches SET due_at = now() + make_interval(secs => $2::float8 / 1000)
+          WHERE id = ANY ($1::text[]) AND ended_at IS NULL`,
+};
+
+/** Leaves batches alone for so many milliseconds. */
+export async function postponeBatches(database: Queryable, ids: readonly string[], ms: number): Promise<void> {
+  if (ids.length > 0) await database.query(postpone, [ids, ms]);
 }

@@ -1,10 +1,9 @@
-/** What the work on batches needs, and how it makes a call of a line. Assembled in src/processes/batch-worker.ts. */
+/** What the work on batches needs, and how it makes a call of a line. Assembled in src/processes/batch-runner.ts. */
 import type { BatchEndpoint } from '@darkroom/api/openai/batches';
 import type { Authenticator, Caller } from '../accounts/authenticate.ts';
 import type { Database } from '../database/database.ts';
 import type { DatabaseClock } from '../database/database-clock.ts';
 import type { DarkroomError } from '../domain/darkroom-error.ts';
-import type { SlotShares } from '../generation/slot-shares.ts';
 import type { AccountDatabase } from '../limits/account-database.ts';
 import type { ObjectStore } from '../objects/stores/object-store.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
@@ -65,8 +64,6 @@ export interface BatchContext extends LineParsing {
   readonly taskCreator: Pick<TaskCreator, 'createMany'>;
   readonly endpoints: Readonly<Record<BatchEndpoint, LineEndpoint>>;
   readonly paces: Paces;
-  /** In which batches are worked on, by account. */
-  readonly slots: SlotShares;
   wakeLauncher(claimed?: OutboxItem): void;
-  wakeBackground(): void;
+  wakeDueWork(): void;
 }

@@ -53,7 +53,7 @@ export async function feedTextCalls(
     if (calls.length > 0) await insertBatchCalls(transaction, { batchId, accountId, keyId, surface }, calls);
     await recordFed(transaction, batch, end, rejections);
   });
-  context.wakeBackground();
+  context.wakeDueWork();
   return { lines: calls.length + rejections.length, waitingFor };
 }
 

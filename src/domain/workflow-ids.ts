@@ -67,20 +67,11 @@ export const TASK_QUEUES = {
 /** The part of a worker that a task queue names. */
 export type QueueName = keyof typeof TASK_QUEUES;
 
-/** The queues that an api serves: their activities create tasks, which only an api does. */
-const API_QUEUES = {
-  /** Lines of batches. */
-  batches: 'media-batches',
-} as const;
-export type ApiQueueName = keyof typeof API_QUEUES;
-
-const ALL_QUEUES = { ...TASK_QUEUES, ...API_QUEUES };
-
 /**
  * The queue of an installation, so that several can share a namespace. @param installationId absent: the former name.
  */
-export function taskQueueOf(name: QueueName | ApiQueueName, installationId?: string): string {
-  return installationId === undefined ? ALL_QUEUES[name] : `${installationId}-${ALL_QUEUES[name]}`;
+export function taskQueueOf(name: QueueName, installationId?: string): string {
+  return installationId === undefined ? TASK_QUEUES[name] : `${installationId}-${TASK_QUEUES[name]}`;
 }
 
 /** The name under which Temporal has the versions of an installation's workers. */
@@ -107,7 +98,7 @@ const OWN_PART = /media(?:-[a-z]+)?$/;
  *
  * @param queue of the caller, former names included.
  */
-export function siblingQueue(queue: string, name: QueueName | ApiQueueName): string {
+export function siblingQueue(queue: string, name: QueueName): string {
   if (isFormerQueue(queue) && (name === 'archiving' || name === 'maintenance')) return TASK_QUEUES.media;
-  return queue.slice(0, queue.search(OWN_PART)) + ALL_QUEUES[name];
+  return queue.slice(0, queue.search(OWN_PART)) + TASK_QUEUES[name];
 }

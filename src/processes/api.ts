@@ -24,9 +24,8 @@ import { readInstallationId } from '../database/migrate.ts';
 import { startPublishingCaps } from '../upstreams/published-caps.ts';
 import { startAdminListener } from './admin-listener.ts';
 import { startBackgroundRunner } from './background-runner.ts';
-import type { BackgroundRunner } from './background-runner.ts';
-import { startBatchWorker } from './batch-worker.ts';
-import type { BatchWorker } from './batch-worker.ts';
+import type { DueWork } from './background-runner.ts';
+import { createBatchContext, startBatchRunner } from './batch-runner.ts';
 import { connectWhenPossible } from './connect-when-possible.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
@@ -89,15 +88,14 @@ export async function startApi(
   // Each text call adds a listener.
   setMaxListeners(0, stopping.signal);
   let launcher: Launcher | undefined;
-  let background: BackgroundRunner | undefined;
-  let batches: BatchWorker | undefined;
+  let dueWork: readonly DueWork[] = [];
   let connection: NativeConnection | undefined;
   let considerRepair: HttpContext['considerRepair'] = () => {};
   let renderMetrics: HttpContext['renderMetrics'] = () => foundation.metrics.registry.metrics();
   const hooks = {
     // After the answer has been sent: the caller does not wait for the claim.
     wakeLauncher: (claimed?: OutboxItem) => void setImmediate(() => launcher?.wake(claimed)),
-    wakeBackground: () => void setImmediate(() => background?.wake()),
+    wakeDueWork: () => void setImmediate(() => dueWork.forEach((work) => work.wake())),
     mayClaim: () => launcher?.hasRoom() ?? false,
     considerRepair: (task: TaskDetail) => considerRepair(task),
     isReady: () => !isDraining,
@@ -132,7 +130,10 @@ export async function startApi(
     },
   );
 
-  background = startBackgroundRunner(createBackgroundContext(http, text.ledger), config.worker.upstreamGraceMs);
+  dueWork = [
+    startBackgroundRunner(createBackgroundContext(http, text.ledger), config.worker.upstreamGraceMs),
+    startBatchRunner(createBatchContext(http, installationId)),
+  ];
   const connecting = new AbortController();
   const connected = connectWhenPossible({
     config: config.temporal,
@@ -156,7 +157,6 @@ export async function startApi(
       outboxMetrics: foundation.metrics.outbox,
     });
     launcher.wake();
-    batches = startBatchWorker(http, made, installationId);
     considerRepair = createReadRepair({
       database,
       accountDatabase: foundation.accountDatabase,
@@ -182,7 +182,7 @@ export async function startApi(
       connecting.abort();
       http.feed.close();
       http.backgroundFeed.close();
-      const workersClosed = Promise.all([batches?.close(), background.close()]);
+      const workClosed = Promise.all(dueWork.map((work) => work.close()));
       const graceMs = config.shutdownGraceMs;
       const grace = setTimeout(
         () => stopping.abort(new TextFailure('interrupted', 'the process stops')),
@@ -190,7 +190,7 @@ export async function startApi(
       );
       await Promise.all([server.close(graceMs), adminServer?.close(graceMs)]);
       clearTimeout(grace);
-      await workersClosed;
+      await workClosed;
       await http.bodyThreads.close();
       await text.close();
       await Promise.all([catalogue.close(), caps.close()]);

@@ -41,7 +41,7 @@ import type { TextParts } from './text-parts.ts';
 /** What the process adds: the hooks from a request to what works on it afterwards. */
 type Hooks = Pick<
   HttpContext,
-  'wakeLauncher' | 'wakeBackground' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
+  'wakeLauncher' | 'wakeDueWork' | 'mayClaim' | 'considerRepair' | 'isReady' | 'stopSignal' | 'renderMetrics'
 > & {
   /** The clocks of rate limits: by default a monotonic one, and the database's for what processes share. */
   readonly rateClock?: Pick<Parameters<typeof createLeasedRateLimiter>[0], 'now' | 'bucketNow'>;

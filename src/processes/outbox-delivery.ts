@@ -19,14 +19,7 @@ import { concurrencyOf } from '../upstreams/upstream-caps.ts';
 /** The requests that deliveries make to Temporal. */
 export type DeliveryGateway = Pick<
   WorkflowGateway,
-  | 'startTask'
-  | 'startCallback'
-  | 'deliverAgain'
-  | 'startStop'
-  | 'startPromotion'
-  | 'startBatch'
-  | 'wakeTask'
-  | 'cancelTask'
+  'startTask' | 'startCallback' | 'deliverAgain' | 'startStop' | 'startPromotion' | 'wakeTask' | 'cancelTask'
 >;
 
 export interface DeliveryDependencies {
@@ -81,9 +74,6 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         return true;
       case 'promote_output':
         await gateway.startPromotion(item.subjectId, item.accountId);
-        return true;
-      case 'start_batch':
-        await gateway.startBatch(item.subjectId, item.accountId);
         return true;
       case 'wake_task':
         await gateway.wakeTask(item.subjectId);

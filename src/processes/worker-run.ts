@@ -3,9 +3,9 @@
  * each of them: this module only handles that they run, fail and stop.
  *
  * A poll that Temporal rejects permanently ends its worker: a namespace that is missing for a minute is enough. The SDK
- * abandons that worker's activities and cannot start it again. A worker process ends, and its supervisor starts another;
- * an api, which serves requests all the same, starts another worker (batch-worker.ts). Before that both wait for
- * work in progress at upstreams, as at SIGTERM: it is paid for, and is written to the database without Temporal.
+ * abandons that worker's activities and cannot start it again. The process ends then, and its supervisor starts
+ * another. Before that it waits for work in progress at upstreams, as at SIGTERM: it is paid for, and is written to the
+ * database without Temporal.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../telemetry/log.ts';

@@ -78,8 +78,6 @@ export const OUTBOX_KINDS = [
   'stop_generation',
   'deliver_callback',
   'promote_output',
-  'start_batch',
-  'start_background_call',
 ];
 
 /** @returns a function that shows a state. Values that are no longer available are removed. */

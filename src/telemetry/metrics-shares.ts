@@ -9,7 +9,6 @@ export const SHARED_RESOURCES = [
   'account_transactions',
   'answer_threads',
   'archiving_slots',
-  'batch_slots',
   'body_threads',
   'callback_deliveries',
   'connections',

@@ -15,7 +15,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Priority } from '@temporalio/common';
 import { timeOutMs } from '../config/time-outs.ts';
 import type { MediaTaskInput } from '../../workflows/contracts.ts';
-import type { deliverCallback, mediaTask, promoteOutput, runBatch, stopGeneration } from '../../workflows/index.ts';
+import type { deliverCallback, mediaTask, promoteOutput, stopGeneration } from '../../workflows/index.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { WorkflowState } from '../domain/task-status.ts';
 import {
@@ -70,8 +70,6 @@ export interface WorkflowGateway {
   startStop(taskId: TaskId, accountId: string): Promise<void>;
   /** Starts the promotion of an output to persistent storage; one that is already running is not an error. */
   startPromotion(outputId: string, accountId: string): Promise<void>;
-  /** Starts the work on a batch; one that is already running is not an error. */
-  startBatch(batchId: string, accountId: string): Promise<void>;
   /** Requests the cancellation of a task's workflow. @returns false if there is none (yet). */
   cancelTask(taskId: TaskId): Promise<boolean>;
   /**
@@ -203,15 +201,6 @@ export function createWorkflowGateway(client: Client, installationId: string): W
           client.workflow.start<typeof promoteOutput>('promoteOutput', {
             ...shortOptions(promotionWorkflowId(outputId), accountId, `promote ${outputId}`),
             args: [{ outputId }],
-          }),
-        ),
-      ),
-    startBatch: (batchId, accountId) =>
-      ignoringDuplicates(() =>
-        bounded(START_TIMEOUT_MS, () =>
-          client.workflow.start<typeof runBatch>('runBatch', {
-            ...shortOptions(batchId, accountId, `batch of ${accountId}`),
-            args: [{ batchId }],
           }),
         ),
       ),

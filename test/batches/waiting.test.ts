@@ -4,12 +4,12 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import { rotateKey, revokeKey } from '../../src/accounts/keys.ts';
 import { advanceBatch } from '../../src/batches/advance.ts';
+import { claimDueBatches, postponeBatches } from '../../src/batches/batch-record.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { GenerationFailure } from '../../src/generation/failure.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { presentBatch } from '../../src/presenters/batch.ts';
@@ -130,11 +130,6 @@ describe('a batch', () => {
 
     assert.equal((await advance(batch)).kind, 'ended');
     assert.deepEqual([(await lab.read(batch)).status, await waitingFor(batch)], ['completed', undefined]);
-  });
-
-  it('ends the work on a batch that the database has lost', async () => {
-    const id = `batch_${'0'.repeat(26)}`;
-    assert.deepEqual(await advanceBatch(lab.context, id, NEVER), { kind: 'ended' });
   });
 
   it('waits for an account that is suspended, and then all of its lines succeed', async () => {
@@ -270,21 +265,21 @@ describe('a batch', () => {
     );
   });
 
-  it('leaves half of the slots of a process to the batches of others', async () => {
-    const release: (() => void)[] = [];
-    const busy = Array.from({ length: 5 }, () =>
-      lab.context.slots.run(account.id, 1, () => new Promise<void>((resolve) => void release.push(resolve))),
-    );
-    const mine = await lab.begin(account, TASKS, [taskLine('a')]);
-    await assert.rejects(
-      advance(mine),
-      (error) => error instanceof GenerationFailure && !error.isPermanent && (error.retryAfterMs ?? 0) >= 1_000,
-    );
+  it('is left to the process that has claimed it, and accounts take turns', async () => {
+    const { database } = lab.served.room;
+    await lab.served.room.rows(`UPDATE batches SET due_at = now() + interval '1 hour'`);
     const other = await lab.served.newAccount();
-    const batch = await lab.begin(other, TASKS, ['{']);
-    assert.equal((await advance(batch)).kind, 'ended');
-    for (const end of release) end();
-    await Promise.all(busy);
+    const mine = [await lab.create(account, TASKS, ['{']), await lab.create(account, TASKS, ['{'])];
+    const theirs = await lab.create(other, TASKS, ['{']);
+    const claim = async (accounts: string[], limit: number) =>
+      (await claimDueBatches(database, { rows: [], accounts }, limit)).map(({ id }) => id);
+
+    assert.deepEqual(await claim([account.id, other.id], 10), []);
+    assert.deepEqual(new Set(await claim([], 2)), new Set([mine[0]?.id, theirs.id]));
+    assert.deepEqual(await claim([], 10), [mine[1]?.id]);
+    assert.deepEqual(await claim([], 10), []);
+    await postponeBatches(database, [theirs.id], 0);
+    assert.deepEqual(await claim([], 10), [theirs.id]);
   });
 });
 

@@ -29,16 +29,9 @@ const COUNT_UNREST: Statement = {
 
 const LOOK_MS = 1_000;
 
-/** After this long without work on them, batches are started again (tasks/outbox/stalled-starts.ts). */
-const ADVANCE_STALLED: Statement = {
-  name: 'chaos_advance_batches',
-  text: `UPDATE batches SET advanced_at = advanced_at - interval '6 minutes' WHERE ended_at IS NULL`,
-};
-
 /** Repairs that of which the database lost the end, as if the time for it had passed. @throws {Error} */
 export async function hastenRepairs(world: World): Promise<void> {
   const hasten = async (): Promise<void> => {
-    await world.testDatabase.database.query(ADVANCE_STALLED);
     await world.namespace.client.schedule.getHandle(`${world.installationId}-maintain`).trigger();
   };
   await pRetry(hasten, { retries: 20, minTimeout: LOOK_MS, factor: 1 });
@@ -63,7 +56,7 @@ const SELECT_NAMED: Statement = {
 };
 
 /** Every workflow of ours that ends by itself; those of the schedules always exist. */
-const OPEN_WORKFLOWS = `ExecutionStatus = 'Running' AND WorkflowType IN ('mediaTask', 'deliverCallback', 'promoteOutput', 'stopGeneration', 'runBatch')`;
+const OPEN_WORKFLOWS = `ExecutionStatus = 'Running' AND WorkflowType IN ('mediaTask', 'deliverCallback', 'promoteOutput', 'stopGeneration')`;
 const A_DAY_AND_AN_HOUR_MS = 25 * 3_600_000;
 const SWEPT_WITHIN_MS = 90_000;
 

@@ -132,7 +132,6 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   },
   '@temporalio/worker': {
     files: [
-      'src/processes/batch-worker.ts',
       'src/processes/worker.ts',
       'src/temporal/connection.ts',
       'src/temporal/runtime.ts',

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { SCOPES } from '../../src/accounts/api-key.ts';
-import { requestStalledBatches } from '../../src/tasks/outbox/stalled-starts.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { BatchClient, TASKS, countTasks, newBatchClient, taskLine } from '../e2e/batch-client.ts';
 import type { AccountOptions } from '../e2e/batch-client.ts';
@@ -117,25 +116,5 @@ describe('batches of more lines than may run at once', () => {
       errors.length > 0 && errors.every(({ response }) => response?.status_code === 401),
       JSON.stringify(ended),
     );
-  });
-
-  it('is started again if its workflow is lost', async () => {
-    const { batches } = await newClient({ runningCap: 2 });
-    const { id } = await batches.create(
-      TASKS,
-      Array.from({ length: 12 }, (_, index) => taskLine(`line-${index}`)),
-    );
-    await waitFor('the first line has ended', async () => (await batches.get(id)).request_counts.completed > 0);
-    await darkroom.temporal.workflow.getHandle(id).terminate('lost');
-    const { database } = darkroom.testDatabase;
-    await waitFor('it is found', async () => {
-      await database.query(
-        { name: 'age', text: `UPDATE batches SET advanced_at = now() - interval '6 minutes' WHERE id = $1` },
-        [id],
-      );
-      return (await requestStalledBatches(database, 10)) > 0;
-    });
-    const ended = await batches.waitForEnd(id);
-    assert.deepEqual(ended.request_counts, { total: 12, completed: 12, failed: 0 }, JSON.stringify(ended));
   });
 });

@@ -43,21 +43,18 @@ async function create(of: ServedAccount, changes: Readonly<Record<string, unknow
   return { status: answer.status, body: answer.body as unknown as Batch & Failure };
 }
 
-async function outboxOf({ id }: ServedAccount): Promise<number> {
-  const rows = await served.room.database.query(
-    { name: 'starts_of_account', text: `SELECT 1 FROM outbox WHERE account_id = $1 AND kind = 'start_batch'` },
-    [id],
-  );
-  return rows.length;
+async function batchesOf({ id }: ServedAccount): Promise<number> {
+  const select = { name: 'batches_of_account', text: 'SELECT 1 FROM batches WHERE account_id = $1' };
+  return (await served.room.database.query(select, [id])).length;
 }
 
 describe('POST /v1/batches', () => {
-  it('records the batch together with the start of its workflow', async () => {
+  it('records the batch', async () => {
     const own = await served.newAccount();
     const { status, body } = await create(own, { metadata: { order: '7' } });
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal(body.status, 'validating');
-    assert.equal(await outboxOf(own), 1);
+    assert.equal(await batchesOf(own), 1);
   });
 
   const rejected: readonly (readonly [string, Readonly<Record<string, unknown>>, string])[] = [
@@ -150,7 +147,7 @@ describe('POST /v1/batches', () => {
         [200, 200, 200],
       );
       assert.equal(new Set(answers.map((answer) => answer.body.id)).size, 1);
-      assert.equal(await outboxOf(own), 1);
+      assert.equal(await batchesOf(own), 1);
     });
 
     it('returns its batch days later, when the input is gone, and to another key of the account', async () => {
@@ -164,7 +161,7 @@ describe('POST /v1/batches', () => {
 
       assert.equal(again.status, 200, JSON.stringify(again.body));
       assert.equal(again.body.id, first.body.id);
-      assert.equal(await outboxOf(own), 1);
+      assert.equal(await batchesOf(own), 1);
     });
 
     it('creates a batch for each key and account, also where a request is an automatic retry', async () => {
@@ -195,7 +192,7 @@ describe('POST /v1/batches', () => {
         assert.equal(answer.status, 422, JSON.stringify(answer.body));
         assert.equal(answer.body.error_code, 'IDEMPOTENCY_KEY_MISMATCH');
       }
-      assert.equal(await outboxOf(own), 1);
+      assert.equal(await batchesOf(own), 1);
     });
 
     it('rejects a key that is none', async () => {
@@ -228,7 +225,7 @@ describe('POST /v1/batches', () => {
       const ids = await Promise.all(['1', '2', '3'].map((count) => retryOf(own, retried, count)));
 
       assert.deepEqual(ids, [first, first, first]);
-      assert.equal(await outboxOf(own), 1);
+      assert.equal(await batchesOf(own), 1);
     });
 
     it('creates the batch once if the attempt before has not', async () => {
@@ -237,7 +234,7 @@ describe('POST /v1/batches', () => {
       const ids = await Promise.all(['1', '1', '1'].map((count) => retryOf(own, body, count)));
 
       assert.equal(new Set(ids).size, 1);
-      assert.equal(await outboxOf(own), 1);
+      assert.equal(await batchesOf(own), 1);
     });
 
     it('creates a batch for another request, another key, and after ten minutes', async () => {
@@ -278,7 +275,7 @@ describe('POST /v1/batches', () => {
       const { id } = await client.batches.create(request);
 
       assert.deepEqual(counts, ['0', '1']);
-      assert.equal(await outboxOf(own), 1);
+      assert.equal(await batchesOf(own), 1);
       assert.equal((await client.batches.retrieve(id)).status, 'validating');
     });
   });
@@ -292,7 +289,7 @@ describe('POST /v1/batches', () => {
     );
     assert.equal(created.filter((status) => status === 200).length, 100);
     assert.equal(created.filter((status) => status === 429).length, 3);
-    assert.equal(await outboxOf(own), 100);
+    assert.equal(await batchesOf(own), 100);
   });
 });
 

@@ -223,7 +223,7 @@ export async function serveApp(options: ServeOptions = {}): Promise<ServedApp> {
       wakeLauncher: () => {
         notified.wakes += 1;
       },
-      wakeBackground: () => {},
+      wakeDueWork: () => {},
       considerRepair: (task) => {
         notified.considered.push(task.id);
       },

@@ -41,10 +41,8 @@ async function accept(account: ServedAccount, count: number): Promise<readonly s
 }
 
 const own = () => room.context.ledger.processId;
-const claim = async (limit: number, without: { calls?: string[]; accounts?: string[] } = {}) =>
-  (await claimDueCalls(served.room.database, own(), { calls: [], accounts: [], ...without }, limit)).map(
-    ({ id }) => id,
-  );
+const claim = async (limit: number, without: { rows?: string[]; accounts?: string[] } = {}) =>
+  (await claimDueCalls(served.room.database, own(), { rows: [], accounts: [], ...without }, limit)).map(({ id }) => id);
 
 describe('a claim of text calls in the background', () => {
   it('takes first the oldest of the accounts that have the fewest running', async () => {
@@ -53,10 +51,10 @@ describe('a claim of text calls in the background', () => {
     const others = await accept(idle, 2);
     await beginAttempt(served.room.database, first, own());
 
-    assert.deepEqual(await claim(1, { calls: [first] }), [others[0]]);
-    assert.deepEqual(new Set(await claim(2, { calls: [first] })), new Set([more[0], others[1]]));
-    assert.deepEqual(new Set(await claim(10, { calls: [first] })), new Set(more.slice(1)));
-    assert.deepEqual(await claim(10, { calls: [first] }), []);
+    assert.deepEqual(await claim(1, { rows: [first] }), [others[0]]);
+    assert.deepEqual(new Set(await claim(2, { rows: [first] })), new Set([more[0], others[1]]));
+    assert.deepEqual(new Set(await claim(10, { rows: [first] })), new Set(more.slice(1)));
+    assert.deepEqual(await claim(10, { rows: [first] }), []);
   });
 
   it('takes the lines of batches of an account after its responses', async () => {

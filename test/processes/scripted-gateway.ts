@@ -10,7 +10,6 @@ export function scriptedGateway(script: Partial<DeliveryGateway>): DeliveryGatew
     deliverAgain: () => assert.fail('no delivery is to be repeated'),
     startStop: () => assert.fail('no provider is to be asked to stop'),
     startPromotion: () => assert.fail('no promotion is to be started'),
-    startBatch: () => assert.fail('no batch is to be started'),
     wakeTask: () => assert.fail('no task is to be woken'),
     cancelTask: () => assert.fail('no task is to be cancelled'),
     ...script,

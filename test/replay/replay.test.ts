@@ -26,8 +26,6 @@ const REQUIRED = [
   'cancel',
   'callback-delivered',
   'callback-exhausted',
-  'batch-in-steps',
-  'batch-continued',
 ];
 
 // The failures that are provoked here need no warning.

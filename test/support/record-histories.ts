@@ -18,7 +18,6 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { TestAccount } from './darkroom.ts';
-import { WORK } from './recorded-work.ts';
 import { startServices } from './services.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
@@ -118,9 +117,6 @@ try {
   try {
     for (const recording of RECORDINGS.filter(isWanted)) await keep(recording.name, await record(outside, recording));
     for (const pass of PASSES.filter(isWanted)) await keep(pass.name, await recordPass(outside, pass));
-    for (const { name, record: recordWork } of WORK.filter(isWanted)) {
-      await keep(name, scrub(historyToJSON(await recordWork(outside))));
-    }
   } finally {
     await outside.stop();
   }

@@ -115,8 +115,8 @@ export interface HttpContext {
   clientAddress(request: IncomingMessage): string;
   /** Wakes the launcher: there is something in the outbox; `claimed` is for this process to deliver. */
   wakeLauncher(claimed?: OutboxItem): void;
-  /** Wakes what answers text calls in the background: some may be due. */
-  wakeBackground(): void;
+  /** Wakes what works on batches and answers text calls in the background: some may be due. */
+  wakeDueWork(): void;
   /** Whether this process can deliver starts at this moment. */
   mayClaim(): boolean;
   /** A task was read: after the response, check whether it needs repair. */

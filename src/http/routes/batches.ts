@@ -163,7 +163,7 @@ async function create(
     http.now(),
     { keyedId, isRetry: isAutomaticRetry(ctx) },
   );
-  http.wakeLauncher();
+  http.wakeDueWork();
   return batch;
 }
 

@@ -172,7 +172,7 @@ async function accept(
     );
     return true;
   });
-  if (isFirst) http.wakeBackground();
+  if (isFirst) http.wakeDueWork();
   return isFirst;
 }
 
@@ -232,7 +232,7 @@ export async function cancelResponse(http: HttpContext, request: Served, id: str
   const { accountId } = request.caller;
   if (await cancelCall(http.accountDatabase(accountId), { id, accountId }, http.now())) {
     await admitWaiting(http, id);
-    http.wakeBackground();
+    http.wakeDueWork();
   }
   const response = await readWithImages(http, request, id);
   if (response['background'] === true) return response;

@@ -9,18 +9,12 @@ import { REQUEST_HASH } from '../record/request-hash.ts';
 
 /**
  * What can be sent to Temporal in addition to the start of a task. All of it concerns a task, except the promotion of
- * an output, and the start of a batch.
+ * an output.
  */
-type OutboxKind =
-  | 'cancel_task'
-  | 'wake_task'
-  | 'stop_generation'
-  | 'deliver_callback'
-  | 'promote_output'
-  | 'start_batch';
+type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
 
 /** Those that do not concern a task. */
-type OtherKind = 'promote_output' | 'start_batch';
+type OtherKind = 'promote_output';
 
 interface ClaimedRow {
   readonly id: bigint;

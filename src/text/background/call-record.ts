@@ -215,10 +215,10 @@ export interface ClaimedCall {
 export async function claimDueCalls(
   database: Queryable,
   processId: string,
-  without: { readonly calls: readonly string[]; readonly accounts: readonly string[] },
+  without: { readonly rows: readonly string[]; readonly accounts: readonly string[] },
   limit: number,
 ): Promise<readonly ClaimedCall[]> {
-  return database.query<ClaimedCall>(claim, [processId, without.calls, without.accounts, limit]);
+  return database.query<ClaimedCall>(claim, [processId, without.rows, without.accounts, limit]);
 }
 
 const begin: Statement = {

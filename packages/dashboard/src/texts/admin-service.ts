@@ -116,8 +116,6 @@ export const texts = {
       stop_generation: 'Cancel a provider’s job',
       deliver_callback: 'Deliver a callback',
       promote_output: 'Make an output persistent',
-      start_batch: 'Start a batch',
-      start_background_call: 'Start a response in the background',
     } as Readonly<Record<string, string>>,
   },
   upstreams: {

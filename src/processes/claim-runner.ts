@@ -1,0 +1,122 @@
+/**
+ * Works on rows of the database that are due, in every api: woken after a commit of its own process and polling
+ * otherwise. A claim makes a row due again a little later, so that another process continues where one dies; what two of
+ * them may do at once to the same row is the work's own concern.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkerStoppingError } from '../generation/stopped.ts';
+import type { Logger } from '../telemetry/log.ts';
+
+/** The polling interval: the longest delay before what another process wrote, or what is due again, is seen. */
+const POLL_MS = 250;
+/** After a failure nothing is claimed for this long. */
+const PAUSE_AFTER_FAILURE_MS = 1_000;
+/** How long work that was ended may take to say so. */
+const FORCE_AFTER_MS = 5_000;
+
+export interface ClaimedRow {
+  readonly id: string;
+  readonly accountId: string;
+}
+
+/** What a claim leaves out: rows that this process works on, and accounts that are to have no more of its slots. */
+export interface ClaimExceptions {
+  readonly rows: readonly string[];
+  readonly accounts: readonly string[];
+}
+
+export interface ClaimRunnerOptions {
+  /** In log lines: `text calls in the background`. */
+  readonly what: string;
+  /** Rows that this process works on at the same time; an account has at most as many of them as it leaves free. */
+  readonly slots: number;
+  /** Rows that are claimed at a time: others may be claimed by another process meanwhile. */
+  readonly claimedTogether: number;
+  readonly claim: (without: ClaimExceptions, limit: number) => Promise<readonly ClaimedRow[]>;
+  readonly work: (row: ClaimedRow) => Promise<unknown>;
+  readonly logger: Logger;
+}
+
+export interface ClaimRunner {
+  /** Rows may be due. */
+  wake(): void;
+  /** Claims no more, and waits for the work in progress. @param endAfterMs when that is to be ended, by `end`. */
+  close(endAfterMs: number, end: () => void): Promise<void>;
+}
+
+export function startClaimRunner(options: ClaimRunnerOptions): ClaimRunner {
+  const { what, slots, claimedTogether, claim, work, logger } = options;
+  const running = new Map<string, Promise<void>>();
+  /** How many of them each account has. */
+  const shares = new Map<string, number>();
+  let isClosed = false;
+  let wantsAnother = false;
+  let claiming: Promise<void> | undefined;
+  let pausedUntil = -Infinity;
+
+  const mayClaim = (): boolean => wantsAnother && !isClosed && running.size < slots && performance.now() >= pausedUntil;
+
+  const wake = (): void => {
+    wantsAnother = true;
+    claiming ??= claimAll().finally(() => {
+      claiming = undefined;
+      // Woken after the last check.
+      if (mayClaim()) wake();
+    });
+  };
+
+  const claimAll = async (): Promise<void> => {
+    try {
+      while (mayClaim()) {
+        wantsAnother = false;
+        const free = slots - running.size;
+        const accounts = [...shares].filter(([, count]) => count >= free).map(([accountId]) => accountId);
+        const limit = Math.min(claimedTogether, Math.ceil(free / 2));
+        const rows = await claim({ rows: [...running.keys()], accounts }, limit);
+        for (const row of rows) run(row);
+        // Only an empty claim shows that nothing is left.
+        if (rows.length > 0) wantsAnother = true;
+      }
+    } catch (error) {
+      pausedUntil = performance.now() + PAUSE_AFTER_FAILURE_MS;
+      logger.warn({ err: error }, `claiming ${what} failed; retrying`);
+    }
+  };
+
+  const run = (row: ClaimedRow): void => {
+    const { id, accountId } = row;
+    shares.set(accountId, (shares.get(accountId) ?? 0) + 1);
+    const working = work(row)
+      .then(() => undefined)
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkerStoppingError)) {
+          logger.warn({ err: error, id, accountId }, `work on ${what} failed; it is repeated`);
+        }
+      })
+      .finally(() => {
+        running.delete(id);
+        const left = (shares.get(accountId) ?? 1) - 1;
+        if (left > 0) shares.set(accountId, left);
+        else shares.delete(accountId);
+        wake();
+      });
+    running.set(id, working);
+  };
+
+  const poll = setInterval(wake, POLL_MS);
+
+  return {
+    wake,
+    async close(endAfterMs, end) {
+      isClosed = true;
+      clearInterval(poll);
+      const over = new AbortController();
+      const timer = setTimeout(end, endAfterMs);
+      await claiming;
+      const settled = Promise.all(running.values());
+      await Promise.race([settled, sleep(endAfterMs + FORCE_AFTER_MS, undefined, { signal: over.signal })]);
+      over.abort();
+      clearTimeout(timer);
+    },
+  };
+}
