@@ -195,7 +195,14 @@ async function addPart(http: HttpContext, { ctx }: Request, upload: MultipartUpl
  */
 async function completeOnce(http: HttpContext, upload: MultipartUpload, body: CompleteUploadBody): Promise<void> {
   const { id, accountId } = upload;
-  const parts = await requireParts(http, upload, body.part_ids);
+  const isPending = async (): Promise<boolean> =>
+    (await readMultipartUpload(http.database, accountId, id, http.now())).status === 'pending';
+  const parts = await requireParts(http, upload, body.part_ids).catch(async (error: unknown) => {
+    // The request that has completed it has deleted its parts.
+    if (await isPending()) throw error;
+    return undefined;
+  });
+  if (parts === undefined) return;
   const database = http.accountDatabase(accountId);
   const waitsUntil = performance.now() + WAIT_MS;
   for (;;) {
@@ -210,15 +217,15 @@ async function completeOnce(http: HttpContext, upload: MultipartUpload, body: Co
         });
       }, RENEW_MS);
       try {
-        return await complete(http, upload, { parts, hash, md5: body.md5?.toLowerCase() });
+        await complete(http, upload, { parts, hash, md5: body.md5?.toLowerCase() });
+        return;
       } finally {
         clearInterval(renewing);
         // At the latest the lease ends.
         await releaseCompletion(database, id).catch(() => undefined);
       }
     }
-    const { status } = await readMultipartUpload(http.database, accountId, id, http.now());
-    if (status !== 'pending') return undefined;
+    if (!(await isPending())) return;
     if (performance.now() > waitsUntil) throw new RateLimitedError(RETRY_SECONDS);
     await sleep(LOOK_MS);
   }
