@@ -242,7 +242,7 @@ export async function cancelBatch(database: Queryable, id: string, accountId: st
 }
 
 /** How long a claimed batch is left to the process that has claimed it, unless that renews the claim. */
-export const BATCH_LEASE_SECONDS = 30;
+const BATCH_LEASE_SECONDS = 30;
 
 /** Accounts take turns; each batch that is worked on is put off, so that the others of its account have theirs. */
 const claimDue: Statement = {
@@ -267,12 +267,23 @@ export async function claimDueBatches(
 }
 
 const postpone: Statement = {
-  name: 'postpone_batches',
+  name: 'postpone_batch',
   text: `UPDATE batches SET due_at = now() + make_interval(secs => $2::float8 / 1000)
-          WHERE id = ANY ($1::text[]) AND ended_at IS NULL`,
+          WHERE id = $1 AND ended_at IS NULL`,
 };
 
-/** Leaves batches alone for so many milliseconds. */
-export async function postponeBatches(database: Queryable, ids: readonly string[], ms: number): Promise<void> {
-  if (ids.length > 0) await database.query(postpone, [ids, ms]);
+/** Ends a lease: nothing is done to the batch for so many milliseconds. */
+export async function postponeBatch(database: Queryable, id: string, ms: number): Promise<void> {
+  await database.query(postpone, [id, ms]);
+}
+
+const renewLeases: Statement = {
+  name: 'renew_batch_leases',
+  text: `UPDATE batches SET due_at = now() + make_interval(secs => ${BATCH_LEASE_SECONDS})
+          WHERE id = ANY ($1::text[]) AND ended_at IS NULL AND due_at > now() + interval '5 seconds'`,
+};
+
+/** Renews leases. One that is about to end is left, as is a batch that has just been postponed. */
+export async function renewBatchLeases(database: Queryable, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await database.query(renewLeases, [ids]);
 }

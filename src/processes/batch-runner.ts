@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { advanceBatch } from '../batches/advance.ts';
-import { BATCH_LEASE_SECONDS, claimDueBatches, postponeBatches } from '../batches/batch-record.ts';
+import { claimDueBatches, postponeBatch, renewBatchLeases } from '../batches/batch-record.ts';
 import type { BatchContext } from '../batches/context.ts';
 import { createPaces } from '../batches/pace.ts';
 import { WorkerStoppingError } from '../generation/stopped.ts';
@@ -16,6 +16,8 @@ import { startClaimRunner } from './claim-runner.ts';
 
 const SLOTS = 10;
 const CLAIMED_TOGETHER = 3;
+/** Two renewals of a lease may fail before it ends. */
+const RENEW_MS = 10_000;
 /** When a batch is tried again on which the work has failed: what it needs is away. */
 const RETURN_AFTER_FAILURE_MS = 3_000;
 
@@ -40,26 +42,21 @@ export function startBatchRunner(context: BatchContext): DueWork {
 
   const work = async (id: string): Promise<void> => {
     working.add(id);
-    let returnMs: number | undefined = stopping.signal.aborted ? 0 : RETURN_AFTER_FAILURE_MS;
     try {
       const result = await advanceBatch(context, id, stopping.signal);
-      returnMs = result.kind === 'ended' ? undefined : result.ms;
+      if (result.kind === 'waits') await postponeBatch(database, id, result.ms);
     } catch (error) {
-      if (stopping.signal.aborted) returnMs = 0;
+      await postponeBatch(database, id, stopping.signal.aborted ? 0 : RETURN_AFTER_FAILURE_MS);
       throw error;
     } finally {
       working.delete(id);
-      if (returnMs !== undefined) await postponeBatches(database, [id], returnMs);
     }
   };
-  const renewal = setInterval(
-    () => {
-      void postponeBatches(database, [...working], BATCH_LEASE_SECONDS * 1_000).catch((error: unknown) =>
-        logger.warn({ err: error }, 'batches could not be kept from other processes; two may work on one'),
-      );
-    },
-    (BATCH_LEASE_SECONDS * 1_000) / 3,
-  );
+  const renewal = setInterval(() => {
+    void renewBatchLeases(database, [...working]).catch((error: unknown) =>
+      logger.warn({ err: error }, 'renewing the leases of batches failed; two processes may work on one'),
+    );
+  }, RENEW_MS);
   const runner = startClaimRunner({
     what: 'batches',
     slots: SLOTS,

@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import { rotateKey, revokeKey } from '../../src/accounts/keys.ts';
 import { advanceBatch } from '../../src/batches/advance.ts';
-import { claimDueBatches, postponeBatches } from '../../src/batches/batch-record.ts';
+import { claimDueBatches, postponeBatch, renewBatchLeases } from '../../src/batches/batch-record.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
@@ -278,7 +278,8 @@ describe('a batch', () => {
     assert.deepEqual(new Set(await claim([], 2)), new Set([mine[0]?.id, theirs.id]));
     assert.deepEqual(await claim([], 10), [mine[1]?.id]);
     assert.deepEqual(await claim([], 10), []);
-    await postponeBatches(database, [theirs.id], 0);
+    await postponeBatch(database, theirs.id, 0);
+    await renewBatchLeases(database, [theirs.id]);
     assert.deepEqual(await claim([], 10), [theirs.id]);
   });
 });
