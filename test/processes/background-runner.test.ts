@@ -51,10 +51,17 @@ describe('a claim of text calls in the background', () => {
     const others = await accept(idle, 2);
     await beginAttempt(served.room.database, first, own());
 
-    assert.deepEqual(await claim(1, { rows: [first] }), [others[0]]);
-    assert.deepEqual(new Set(await claim(2, { rows: [first] })), new Set([more[0], others[1]]));
-    assert.deepEqual(new Set(await claim(10, { rows: [first] })), new Set(more.slice(1)));
-    assert.deepEqual(await claim(10, { rows: [first] }), []);
+    // What was claimed may be due again before the next claim, on a slow machine.
+    const rows = [first];
+    const claimNext = async (limit: number): Promise<readonly string[]> => {
+      const claimed = await claim(limit, { rows });
+      rows.push(...claimed);
+      return claimed;
+    };
+    assert.deepEqual(await claimNext(1), [others[0]]);
+    assert.deepEqual(new Set(await claimNext(2)), new Set([more[0], others[1]]));
+    assert.deepEqual(new Set(await claimNext(10)), new Set(more.slice(1)));
+    assert.deepEqual(await claimNext(10), []);
   });
 
   it('takes the lines of batches of an account after its responses', async () => {
@@ -65,7 +72,7 @@ describe('a claim of text calls in the background', () => {
       line,
     );
     assert.deepEqual(await claim(1), [response]);
-    assert.deepEqual(await claim(1), [line]);
+    assert.deepEqual(await claim(1, { rows: [response] }), [line]);
   });
 
   it('leaves out accounts that are to have no more, and calls that are not admitted', async () => {
