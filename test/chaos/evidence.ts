@@ -28,8 +28,8 @@ export interface AccountAnswer {
 /** A line of a file of results. */
 export interface ResultLine {
   readonly customId: string | null;
-  /** The task or the text call that the line became; undefined: it had no turn. */
-  readonly requestId?: string;
+  /** The task or the text call that the line became, or the text call that it would have become. */
+  readonly requestId?: string | undefined;
   readonly status?: number;
   readonly errorCode?: string;
   /** Of a text model. */

@@ -1,8 +1,10 @@
 /** Gathers the evidence once all is quiet: the logs, and every public response that an invariant needs. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lineKey } from '../../src/batches/line.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { Statement } from '../../src/database/database.ts';
+import { textCallIdForLine } from '../../src/domain/ids.ts';
 import { ask, statusOf } from './clients/ask.ts';
 import { download } from './clients/client.ts';
 import type {
@@ -166,13 +168,30 @@ async function allBatches(world: World, account: WorldAccount): Promise<readonly
     const path = `/v1/batches?limit=${PAGE}${after}`;
     const page = await readIfThere<{ data: readonly BatchAnswer[]; has_more: boolean }>(world, account, path);
     for (const batch of page?.data ?? []) {
-      const results = (id: string | undefined): Promise<readonly ResultLine[]> =>
-        id === undefined ? Promise.resolve([]) : readResults(world, account, id);
+      const results = async (id: string | undefined): Promise<readonly ResultLine[]> => {
+        const lines = id === undefined ? [] : await readResults(world, account, id);
+        return lines.map((line) => ({ requestId: callIdOf(world, account, batch, line), ...line }));
+      };
       found.push({ batch, output: await results(batch.output_file_id), errors: await results(batch.error_file_id) });
     }
     if (page?.has_more !== true) return found;
     after = `&after=${page.data.at(-1)?.id ?? ''}`;
   }
+}
+
+/**
+ * The id of the text call that a line without an answer was or would have been: what was lost of it is recorded under
+ * that id. The marker of a line ends with its index.
+ */
+function callIdOf(
+  { installationId }: World,
+  account: WorldAccount,
+  { id, endpoint }: BatchAnswer,
+  { customId }: ResultLine,
+): string | undefined {
+  const [, index] = /-(\d+)-$/.exec(customId ?? '') ?? [];
+  if (index === undefined || endpoint !== '/v1/chat/completions') return undefined;
+  return textCallIdForLine('chat', installationId, account.id, lineKey(id, Number(index)));
 }
 
 interface WireResult {

@@ -46,6 +46,7 @@ export interface ResponseAnswer {
 /** A batch, as far as the invariants need it. */
 export interface BatchAnswer {
   readonly id: string;
+  readonly endpoint: BatchEndpoint;
   readonly status: string;
   readonly request_counts: { readonly total: number; readonly completed: number; readonly failed: number };
   readonly output_file_id?: string;

@@ -146,10 +146,15 @@ const ANSWERED_LINE = {
 };
 const WRONG_LINE = { customId: 'marker-ada-5-0-1-', requestId: 'batch_1_2', status: 400, errorCode: 'invalid_type' };
 const BATCH = {
-  batch: { id: 'batch_1', status: 'completed', request_counts: { total: 2, completed: 1, failed: 1 } },
+  batch: {
+    id: 'batch_1',
+    endpoint: '/v1/chat/completions',
+    status: 'completed',
+    request_counts: { total: 2, completed: 1, failed: 1 },
+  },
   output: [ANSWERED_LINE],
   errors: [WRONG_LINE],
-};
+} as const;
 const RESPONSE_READ = { kind: 'response', account: 'ada', responseId: RESPONSE.id, outcome: OK } as const;
 const durable: readonly ClientLine[] = [
   {
