@@ -14,8 +14,6 @@ import type { CountedWork } from '../support/counted-work.ts';
 const WORK_MS = 1_000;
 /** The promise for a task without a callback at an upstream that answers with the result. */
 const PROMISED_ACTIONS = 10;
-/** The maximum number of further steps of a batch on a slow machine. */
-const MORE_STEPS = 10;
 /**
  * How often work is counted that took more than it should: what a worker cannot finish within seconds on a busy machine
  * continues as an activity of its own.
@@ -58,15 +56,14 @@ describe('the billable actions of a task', () => {
     it(`are as documented: ${kind.title}`, async (t) => {
       const row = documented.get(kind.title);
       assert.ok(row !== undefined, 'the table has a row for it');
-      const most = row.actions - row.heartbeats + (kind.hasSteps === true ? MORE_STEPS : 0);
+      const most = row.actions - row.heartbeats;
       let least = Infinity;
       for (let tries = 0; least > most && tries < MOST_TRIES; tries += 1) {
         const counted = await counter.count(kind, WORK_MS);
         t.diagnostic(`${counted.actions}: ${JSON.stringify(Object.fromEntries(counted.byType))}`);
         least = Math.min(least, othersThanHeartbeats(counted));
       }
-      assert.ok(least <= most, `${least} without heartbeats, documented: ${most}`);
-      if (kind.hasSteps !== true) assert.equal(least, most);
+      assert.equal(least, most);
     });
   }
 

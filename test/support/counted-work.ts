@@ -6,15 +6,11 @@ import assert from 'node:assert/strict';
 import { callbackWorkflowId, taskQueueOf } from '../../src/domain/workflow-ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
-import { BatchClient, TASKS, taskLine } from '../e2e/batch-client.ts';
 import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { TestAccount } from './darkroom.ts';
 import { actionsBetween, readActions, readHistories } from './temporal-actions.ts';
 import type { Actions, HistorySize } from './temporal-actions.ts';
-
-/** The lines of the batch. */
-export const BATCH_LINES = 10;
 
 /** What one piece of work took. */
 export interface CountedWork extends HistorySize {
@@ -30,8 +26,6 @@ interface Kind {
   readonly title: string;
   /** Whether an upstream does the work, for as long as requested. */
   readonly isUpstream: boolean;
-  /** Whether it consists of steps of some seconds, so that a slow machine needs more of them. */
-  readonly hasSteps?: boolean;
   /** Does the work. @returns the workflows that it consisted of. */
   run(world: DarkroomWithUpstreams, account: TestAccount, workMs: number): Promise<readonly string[]>;
 }
@@ -99,22 +93,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
       assert.equal((await account.client.waitForTerminal(taskId)).error?.code, 'TASK_CANCELLED');
       return [taskId];
-    },
-  },
-  batch: {
-    title: `batch of ${BATCH_LINES} tasks of an embedded engine`,
-    isUpstream: false,
-    hasSteps: true,
-    async run(world, account) {
-      const batches = new BatchClient(world.darkroom.url, account);
-      const lines = Array.from({ length: BATCH_LINES }, (_, index) => taskLine(`line-${index}`));
-      const { id } = await batches.create(TASKS, lines);
-      assert.equal((await batches.waitForEnd(id)).status, 'completed');
-      const tasks = await world.darkroom.testDatabase.database.query<{ id: string }>(
-        { name: 'test_tasks_of_account', text: 'SELECT id FROM tasks WHERE account_id = $1' },
-        [account.id],
-      );
-      return [id, ...tasks.map((task) => task.id)];
     },
   },
 };
