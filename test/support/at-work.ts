@@ -1,4 +1,5 @@
 /** Which worker is processing a task, according to Temporal. */
+import { ServiceError } from '@temporalio/client';
 import type { Activities } from '../../workflows/contracts.ts';
 import type { Darkroom, Role } from './darkroom.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -17,9 +18,16 @@ export async function isWorkedOnBy(
 ): Promise<boolean> {
   let identity = '';
   await waitFor(`a worker has ${activity} of ${taskId} in hand`, async () => {
-    const { raw } = await darkroom.temporal.workflow.getHandle(taskId).describe();
-    identity =
-      raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity)?.lastWorkerIdentity ?? '';
+    // A busy server may not answer within the time that the SDK gives it.
+    const described = await darkroom.temporal.workflow
+      .getHandle(taskId)
+      .describe()
+      .catch((error: unknown) => {
+        if (error instanceof ServiceError) return undefined;
+        throw error;
+      });
+    const pending = described?.raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity);
+    identity = pending?.lastWorkerIdentity ?? '';
     return identity !== '';
   });
   return identity.startsWith(`${worker.pid}@`);
