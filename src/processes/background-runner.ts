@@ -8,16 +8,10 @@ import { claimDueCalls } from '../text/background/call-record.ts';
 import type { BackgroundContext } from '../text/background/context.ts';
 import { runBackgroundCall } from '../text/background/run.ts';
 import { startClaimRunner } from './claim-runner.ts';
+import type { DueWork } from './claim-runner.ts';
 
 const SLOTS = 100;
 const CLAIMED_TOGETHER = 10;
-
-export interface DueWork {
-  /** There may be some. */
-  wake(): void;
-  /** Begins no more, and leaves to other processes what can be left. */
-  close(): Promise<void>;
-}
 
 /** @param graceMs how long attempts that an upstream works on may take when the process stops. */
 export function startBackgroundRunner(context: BackgroundContext, graceMs: number): DueWork {

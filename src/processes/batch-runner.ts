@@ -11,8 +11,8 @@ import { WorkerStoppingError } from '../generation/stopped.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { createLineBodies } from '../http/bodies/line-bodies.ts';
 import { createLineEndpoints } from '../http/media-calls/line-endpoints.ts';
-import type { DueWork } from './background-runner.ts';
 import { startClaimRunner } from './claim-runner.ts';
+import type { DueWork } from './claim-runner.ts';
 
 const SLOTS = 10;
 const CLAIMED_TOGETHER = 3;

@@ -44,6 +44,14 @@ export interface ClaimRunner {
   close(endAfterMs: number, end: () => void): Promise<void>;
 }
 
+/** Work that is claimed from a table, as an api runs it. */
+export interface DueWork {
+  /** There may be some. */
+  wake(): void;
+  /** Begins no more, and leaves to other processes what can be left. */
+  close(): Promise<void>;
+}
+
 export function startClaimRunner(options: ClaimRunnerOptions): ClaimRunner {
   const { what, slots, claimedTogether, claim, work, logger } = options;
   const running = new Map<string, Promise<void>>();

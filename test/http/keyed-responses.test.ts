@@ -78,7 +78,6 @@ describe('responses in the background with an Idempotency-Key', () => {
       (await callsOf(own)).map(({ id }) => id),
       [...ids],
     );
-    assert.equal((await callsOf(own)).length, 1);
   });
 
   it('are rejected with another body, and with a key that is none', async () => {

@@ -7,14 +7,11 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
 
-/**
- * What can be sent to Temporal in addition to the start of a task. All of it concerns a task, except the promotion of
- * an output.
- */
-type OutboxKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback' | 'promote_output';
+/** What can be sent to Temporal about a task in addition to its start. */
+type TaskKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback';
 
-/** Those that do not concern a task. */
-type OtherKind = 'promote_output';
+/** What can be sent besides starts of tasks. */
+type OutboxKind = TaskKind | 'promote_output';
 
 interface ClaimedRow {
   readonly id: bigint;
@@ -36,8 +33,8 @@ export type OutboxItem = ClaimedRow &
         /** Whether it is the line of a batch. */
         readonly isOfBatch: boolean;
       }
-    | { readonly kind: Exclude<OutboxKind, OtherKind>; readonly subjectId: TaskId }
-    | { readonly kind: OtherKind; readonly subjectId: string }
+    | { readonly kind: TaskKind; readonly subjectId: TaskId }
+    | { readonly kind: 'promote_output'; readonly subjectId: string }
   );
 
 /**
