@@ -31,6 +31,11 @@ export const FILE_MS = 15_000;
  * machine.
  */
 const FILE_CPU_SECONDS = 3;
+/**
+ * Processor time that a file may take at the priority of this process: a client or a task waits for it. What takes
+ * longer is hostile or long, and goes after everything else.
+ */
+const PROMPT_CPU_SECONDS = 0.5;
 /** A loader on a machine that is very busy, where everything else goes first (process-priority.ts). */
 const START_MS = 300_000;
 /** After this many files a child is replaced: what a library leaks goes with it. */
@@ -111,6 +116,7 @@ export function createMediaInspector({
         isUntrusted: true,
         maxMemoryMb: MAX_MEMORY_MB,
         maxCpuSeconds: MAX_CPU_SECONDS,
+        promptCpuSeconds: PROMPT_CPU_SECONDS,
       },
       {},
     );
@@ -139,7 +145,7 @@ export function createMediaInspector({
   }
 
   async function release(pooled: PooledChild): Promise<void> {
-    if (isClosed || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
+    if (isClosed || pooled.child.isLowered || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
     idle.push(pooled);
     pooled.idleTimer = setTimeout(() => {
       // The one that was used last stays: the next file should not wait for a start.

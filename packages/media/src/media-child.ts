@@ -16,7 +16,7 @@ import { lowerProcessPriority } from './process-priority.ts';
 import { PACKAGE_DIRECTORY } from './program-files.ts';
 import { encodeBytesHeader, encodeJson, readMessage } from './messages.ts';
 import type { ReadInto, MediaMessage } from './messages.ts';
-import { measureTree, findOnlyChild, tryToKill } from './process-tree.ts';
+import { measureTree, findOnlyChild, lowerTreePriority, tryToKill } from './process-tree.ts';
 import { findMediaSandbox } from './sandbox.ts';
 import type { MediaSandbox } from './sandbox.ts';
 import { UndecodableMediaError } from './undecodable-media-error.ts';
@@ -62,6 +62,11 @@ export interface MediaChildOptions {
   readonly maxMemoryMb: number;
   /** Processor time of all its threads, in seconds; 1800 if omitted. In the sandbox only. */
   readonly maxCpuSeconds?: number;
+  /**
+   * Processor time after `allowCpu` that it may take at the priority of this process, in seconds, if its use can be
+   * measured; from then on everything else goes first. Absent: everything else goes first from the start.
+   */
+  readonly promptCpuSeconds?: number;
   /** Files that it reads, by absolute path: in the sandbox it sees no others. */
   readonly readable?: readonly string[];
   readonly signal?: AbortSignal | undefined;
@@ -95,6 +100,9 @@ export class MediaChild {
    * there.
    */
   #cpuBound: { readonly endsAt: number; readonly seconds: number } | undefined;
+  /** The processor time until which it keeps the priority of this process. */
+  #promptUntil = Infinity;
+  #isLowered = false;
   #watch: NodeJS.Timeout | undefined;
   /** What it has exceeded, as seen from outside. */
   #excess: { readonly reason: KillReason; readonly problem: string } | undefined;
@@ -112,7 +120,7 @@ export class MediaChild {
       windowsHide: true,
     });
     // In the sandbox the command line does this first: what it starts is another process.
-    if (!this.#isConfined) lowerProcessPriority(this.#process.pid);
+    if (!this.#isConfined && options.promptCpuSeconds === undefined) lowerProcessPriority(this.#process.pid);
     [this.#toChild, this.#fromChild] = this.#process.stdio.slice(3) as [Duplex, Duplex];
     // A broken pipe is reported by the end of the child, which is where all callers look.
     this.#toChild.on('error', () => {});
@@ -200,7 +208,15 @@ export class MediaChild {
 
   /** From now on, and until the next call, the child may use this much processor time, where it can be measured. */
   allowCpu(seconds: number): void {
-    this.#cpuBound = { endsAt: this.#cpuSeconds() + seconds, seconds };
+    const { promptCpuSeconds = Infinity } = this.#options;
+    const now = this.#cpuSeconds();
+    this.#cpuBound = { endsAt: now + seconds, seconds };
+    this.#promptUntil = now + promptCpuSeconds;
+  }
+
+  /** Whether it took more than it may take promptly: its priority cannot be raised again. */
+  get isLowered(): boolean {
+    return this.#isLowered;
   }
 
   /** The processor time that the child has taken, as measured from outside. */
@@ -259,6 +275,11 @@ export class MediaChild {
       this.#excess = { reason: 'cpu', problem: cpuProblem(this.#cpuBound.seconds) };
     }
     if (this.#excess !== undefined) this.#kill();
+    else if (cpuSeconds > this.#promptUntil) {
+      // Again each time: a thread may have been started meanwhile.
+      lowerTreePriority(pid, MAX_PROCESSES);
+      this.#isLowered = true;
+    }
   }
 
   #memoryProblem(): string {

@@ -17,7 +17,7 @@ export function niceness(): number {
 export function lowerProcessPriority(processId: number | undefined): void {
   if (processId === undefined) return;
   try {
-    os.setPriority(processId, PRIORITY);
+    os.setPriority(processId, Math.max(PRIORITY, os.getPriority()));
   } catch {
     // It has ended already, or the platform does not allow it: it works at normal priority.
   }

@@ -3,7 +3,8 @@
  * the first process of its namespace is the one to kill. Everything here returns what can be seen; if nothing can,
  * there is nothing below.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { lowerProcessPriority } from './process-priority.ts';
 
 /**
  * A process has its children by thread; a shell and `unshare` have one thread, and what Node starts begins at its
@@ -11,6 +12,30 @@ import { readFileSync } from 'node:fs';
  */
 function listChildren(pid: number): readonly number[] {
   return readWords(`/proc/${pid}/task/${pid}/children`).map(Number);
+}
+
+/** A process and all below it, at most as many. */
+function listTree(pid: number, limit: number): readonly number[] {
+  const known = [pid];
+  for (const process of known) {
+    if (known.length < limit) known.push(...listChildren(process));
+  }
+  return known;
+}
+
+/** Lets everything else go first, for every thread that the processes have now. */
+export function lowerTreePriority(pid: number, limit: number): void {
+  for (const process of listTree(pid, limit)) {
+    for (const thread of listThreads(process)) lowerProcessPriority(thread);
+  }
+}
+
+function listThreads(pid: number): readonly number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 /** @returns undefined if it has none, or several. */
@@ -38,9 +63,9 @@ export interface TreeUse {
  * @param most how many are counted; if there are that many, there may be more.
  */
 export function measureTree(pid: number, limit: number): TreeUse {
-  const known = [pid];
   let pages = 0;
   let ticks = 0;
+  const known = listTree(pid, limit);
   for (const process of known) {
     pages += Number(readWords(`/proc/${process}/statm`)[1] ?? 0);
     // After the name, which is the second word and may contain blanks: the times of the process itself, in user and
@@ -51,7 +76,6 @@ export function measureTree(pid: number, limit: number): TreeUse {
       .split(' ')
       .slice(11, 13);
     ticks += Number(user ?? 0) + Number(system ?? 0);
-    if (known.length < limit) known.push(...listChildren(process));
   }
   return {
     processes: known.length,

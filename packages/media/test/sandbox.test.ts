@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import os, { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { MediaChild } from '../src/media-child.ts';
 import { PACKAGE_DIRECTORY } from '../src/program-files.ts';
 import { probeMediaSandbox } from '../src/sandbox.ts';
 import { UndecodableMediaError } from '../src/undecodable-media-error.ts';
@@ -164,6 +165,24 @@ for (const sandbox of whole) {
       });
     });
 
+    it('has our priority, and lets everything else go first once a file has taken its prompt time', async () => {
+      const child = await MediaChild.start(
+        { ...world.child, sandbox, promptCpuSeconds: 0.1 },
+        { attacks: [{ attack: 'cpu' }] },
+      );
+      try {
+        await waitFor('the hostile child runs', () => world.processes().some((pid) => isBusy(pid)));
+        assert.deepEqual(prioritiesOf(world.processes()), [os.getPriority()]);
+
+        child.allowCpu(1000);
+        const lowered = Math.max(10, os.getPriority());
+        await waitFor('all its threads are behind', () => prioritiesOf(world.processes()).join() === String(lowered));
+        assert.ok(child.isLowered);
+      } finally {
+        await child.end();
+      }
+    });
+
     it('ends with the process that started it, even when it never checks', async () => {
       const program = `
         const { MediaChild } = await import(${JSON.stringify(compiled('src/media-child.ts'))});
@@ -181,6 +200,12 @@ for (const sandbox of whole) {
       await waitFor('the hostile child has ended', () => world.processes().length === 0);
     });
   });
+}
+
+/** The priorities that the threads of processes have, each once. */
+function prioritiesOf(pids: readonly string[]): readonly number[] {
+  const threads = pids.flatMap((pid) => readdirSync(`/proc/${pid}/task`));
+  return [...new Set(threads.map((thread) => os.getPriority(Number(thread))))];
 }
 
 /** Whether a process is Node itself, and no longer starting. */
