@@ -3,6 +3,7 @@
  * store, secrets and a provider's key of its own. It exists for a trial, and leaves nothing behind in Temporal.
  */
 import { randomBytes } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
 import path from 'node:path';
 import { clusterUrl } from '../../../src/standalone/postgres.ts';
 import type { Cluster } from '../../../src/standalone/postgres.ts';
@@ -42,7 +43,9 @@ const MICRO_USD = 10_000_000n;
 /** The caller must call `stop`. */
 export async function startNeighbour(options: NeighbourOptions): Promise<Neighbour> {
   const { directory, program, cluster, namespace, temporalAddress, modelsDirectory, providerUrl, add } = options;
-  const at = (name: string): string => path.join(directory, `neighbour-${name}`);
+  // Of its own each time: a store belongs to one installation for good.
+  const own = await mkdtemp(path.join(directory, 'neighbour-'));
+  const at = (name: string): string => path.join(own, name);
   const testDatabase = await createTestDatabase(undefined, clusterUrl(cluster, 'postgres'));
   const { database } = testDatabase;
   const installationId = await readInstallationId(database);
