@@ -91,13 +91,13 @@ export const LARGE_LINES: Attack = {
   },
 };
 
-/** A key that may spend less in a day than one line costs. */
+/** A key that may spend in a day what one line costs, and not what two do: a line that can never be paid is rejected. */
 const waitingFile = sendOnce(async (host, attack) => {
   const scopes = ['tasks:read', 'tasks:write', 'storage:read', 'storage:write'];
   const created = await host.send(attack, 'POST', '/v1/account/keys', {
     name: 'capped',
     scopes,
-    spendCaps: { day: '0.01' },
+    spendCaps: { day: '0.04' },
   });
   const { key } = (created?.['data'] ?? {}) as { key?: string };
   if (key === undefined) return undefined;
