@@ -232,7 +232,7 @@ const cancel: Statement = {
           WHERE id = $1 AND account_id = $2 AND status IN ('validating', 'in_progress')`,
 };
 
-/** Its workflow finds the status. Cancelling twice is cancelling once. @throws {BatchEndedError} */
+/** Whoever works on it finds the status. Cancelling twice is cancelling once. @throws {BatchEndedError} */
 export async function cancelBatch(database: Queryable, id: string, accountId: string): Promise<Batch> {
   await readBatch(database, id, accountId);
   await database.query(cancel, [id, accountId]);
