@@ -145,7 +145,8 @@ export function createMediaInspector({
   }
 
   async function release(pooled: PooledChild): Promise<void> {
-    if (isClosed || pooled.child.isLowered || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
+    const isPrompt = pooled.child.endFile();
+    if (isClosed || !isPrompt || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
     idle.push(pooled);
     pooled.idleTimer = setTimeout(() => {
       // The one that was used last stays: the next file should not wait for a start.

@@ -102,7 +102,6 @@ export class MediaChild {
   #cpuBound: { readonly endsAt: number; readonly seconds: number } | undefined;
   /** The processor time until which it keeps the priority of this process. */
   #promptUntil = Infinity;
-  #isLowered = false;
   #watch: NodeJS.Timeout | undefined;
   /** What it has exceeded, as seen from outside. */
   #excess: { readonly reason: KillReason; readonly problem: string } | undefined;
@@ -214,9 +213,16 @@ export class MediaChild {
     this.#promptUntil = now + promptCpuSeconds;
   }
 
-  /** Whether it took more than it may take promptly: its priority cannot be raised again. */
-  get isLowered(): boolean {
-    return this.#isLowered;
+  /**
+   * Ends the file for which `allowCpu` was called: what the child takes until the next one is not measured.
+   *
+   * @returns whether the file took no more than it may take promptly. Otherwise the child may be behind everything
+   *   else, or be so at any moment, and its priority cannot be raised again.
+   */
+  endFile(): boolean {
+    const isPrompt = this.#cpuSeconds() <= this.#promptUntil;
+    this.#promptUntil = Infinity;
+    return isPrompt;
   }
 
   /** The processor time that the child has taken, as measured from outside. */
@@ -278,7 +284,6 @@ export class MediaChild {
     else if (cpuSeconds > this.#promptUntil) {
       // Again each time: a thread may have been started meanwhile.
       lowerTreePriority(pid, MAX_PROCESSES);
-      this.#isLowered = true;
     }
   }
 

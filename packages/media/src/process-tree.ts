@@ -14,7 +14,7 @@ function listChildren(pid: number): readonly number[] {
   return readWords(`/proc/${pid}/task/${pid}/children`).map(Number);
 }
 
-/** A process and all below it, at most as many. */
+/** A process and all below it, `limit` at most. */
 function listTree(pid: number, limit: number): readonly number[] {
   const known = [pid];
   for (const process of known) {
@@ -60,7 +60,7 @@ export interface TreeUse {
  * A process and all below it: how many, how many megabytes they have in memory, with shared memory counted for each,
  * and how much processor time they have taken.
  *
- * @param most how many are counted; if there are that many, there may be more.
+ * @param limit how many are counted; if there are that many, there may be more.
  */
 export function measureTree(pid: number, limit: number): TreeUse {
   let pages = 0;
