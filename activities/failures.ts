@@ -8,7 +8,6 @@ import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activ
 import { ApplicationFailure } from '@temporalio/common';
 import { DarkroomError, factsOf } from '../src/domain/darkroom-error.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
-import { isFormerQueue } from '../src/domain/workflow-ids.ts';
 import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
 import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../src/generation/stopped.ts';
 import { TaskNotFoundError } from '../src/tasks/record/read.ts';
@@ -47,15 +46,6 @@ function taskNotFound(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('the task is not in the database', TASK_NOT_FOUND, ...details);
 }
 
-/**
- * For activities on a queue with a former name, which does not identify the installation: the task may be in the
- * database of another installation, whose worker gets the activity in a later attempt (docs/decisions/0038). The type
- * differs from `TASK_NOT_FOUND`, because that ends the workflow.
- */
-function taskElsewhere(): ApplicationFailure {
-  return ApplicationFailure.retryable('the task is not in this database', 'TaskElsewhere');
-}
-
 /** @param failure its reason becomes the type of the result, which workflows read (workflows/failure.ts). */
 function fromGenerationFailure({
   message,
@@ -81,7 +71,7 @@ function workerShutdown(): ApplicationFailure {
 function translate(name: string, logger: Logger, error: unknown): unknown {
   if (error instanceof CompleteAsyncError || error instanceof CancelledFailure) return error;
   if (error instanceof TaskEndedError) return new CancelledFailure(error.message);
-  const { workflowExecution, attempt, taskQueue } = Context.current().info;
+  const { workflowExecution, attempt } = Context.current().info;
   const fields = { activity: name, workflowId: workflowExecution?.workflowId, attempt };
   if (error instanceof GenerationFailure) {
     logger.info({ ...fields, failure: error.reason, ...error.fault }, 'activity failed');
@@ -91,13 +81,6 @@ function translate(name: string, logger: Logger, error: unknown): unknown {
   if (failure instanceof ApplicationFailure) {
     logger.info({ ...fields, failure: failure.type }, 'activity failed');
     return failure;
-  }
-  if (error instanceof TaskNotFoundError && isFormerQueue(taskQueue)) {
-    logger.info(
-      fields,
-      'the task of an activity on a former queue is not in this database; left to the installation that has it',
-    );
-    return taskElsewhere();
   }
   if (error instanceof TaskNotFoundError) {
     logger.error(fields, 'task of a workflow is not in the database; it may have lost commits');

@@ -1,22 +1,18 @@
 /** `darkroom migrate`: the database's schema, the Temporal namespace, search attributes and schedules. Run it first. */
-import type { Client } from '@temporalio/client';
 import { loadDirectDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config/config.ts';
 import type { TemporalConfig } from '../config/config.ts';
 import { openDatabase } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
-import { hasFormerSchedules, migrate, readInstallationId, recordFormerSchedulesRetired } from '../database/migrate.ts';
+import { migrate, readInstallationId } from '../database/migrate.ts';
 import { createLogger } from '../telemetry/log.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { requireTemporal, temporalClient } from '../temporal/connection.ts';
-import { ManualStepsError, formerScheduleStep, scheduleSteps } from '../temporal/manual-steps.ts';
+import { ManualStepsError, scheduleStep } from '../temporal/manual-steps.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { prepareNamespace } from '../temporal/prepare-namespace.ts';
-import { allSchedules, ensureSchedules, retireFormerSchedules } from '../temporal/schedules.ts';
-import type { RetiredSchedules } from '../temporal/schedules.ts';
+import { allSchedules, ensureSchedules } from '../temporal/schedules.ts';
 import { logProcessWarnings } from './process-lifecycle.ts';
 import { warnOfUnknownVariables } from './warn-of-settings.ts';
-
-const NOTHING_FORMER: RetiredSchedules = { deleted: [], left: [], unpaused: new Map() };
 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });
@@ -47,32 +43,10 @@ async function prepareTemporal(config: TemporalConfig, database: Database, logge
       ? await ensureSchedules(client, installationId)
       : { updated: [], forbidden: allSchedules(installationId) };
     if (updated.length > 0) logger.info({ schedules: updated }, 'schedules of an earlier release updated');
-    const former = isUsable ? await retireOnce(client, database, installationId, logger) : NOTHING_FORMER;
-    const all = [
-      ...steps,
-      ...scheduleSteps(config, forbidden, former.unpaused),
-      ...former.left.map((id) => formerScheduleStep(config, id)),
-    ];
+    const all = [...steps, ...forbidden.map((schedule) => scheduleStep(config, schedule))];
     if (all.length > 0) throw new ManualStepsError(all);
     logger.info({ namespace: config.namespace }, 'Temporal is prepared');
   } finally {
     await connection.close();
   }
-}
-
-/**
- * Until all of them are deleted, and never again: another installation of an earlier release creates its own under the
- * same names.
- */
-async function retireOnce(
-  client: Client,
-  database: Database,
-  installationId: string,
-  logger: Logger,
-): Promise<RetiredSchedules> {
-  if (!(await hasFormerSchedules(database))) return NOTHING_FORMER;
-  const former = await retireFormerSchedules(client, installationId);
-  if (former.deleted.length > 0) logger.info({ schedules: former.deleted }, 'schedules of an earlier release deleted');
-  if (former.left.length === 0) await recordFormerSchedulesRetired(database);
-  return former;
 }

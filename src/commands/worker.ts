@@ -5,17 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
-import { readInstallationNames } from '../database/migrate.ts';
-import type { InstallationNames } from '../database/migrate.ts';
+import { readInstallationId } from '../database/migrate.ts';
 import { PoolerError } from '../database/pooler.ts';
 import { connectWhenPossible } from '../processes/connect-when-possible.ts';
 import type { Foundation } from '../processes/foundation.ts';
 import { handBackLostWaits, handOverWaits } from '../processes/hand-over.ts';
-import { serveFormerQueues } from '../processes/former-queues.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
 import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
-import { runTogether } from '../processes/run-together.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
 import { startWorkerPresence } from '../processes/worker-presence.ts';
@@ -61,10 +58,9 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   // Stopped before there was anything to work on.
   if (connection === undefined || typeof connection === 'string') process.exit(0);
   seen.connection = connection;
-  const installation = await Promise.race([readInstallation(foundation), stop]);
-  if (typeof installation === 'string') process.exit(0);
-  const client = temporalClient(connection, config.temporal);
-  const gateway = createWorkflowGateway(client, installation.id);
+  const installationId = await Promise.race([waitForInstallationId(foundation), stop.then(() => undefined)]);
+  if (installationId === undefined) process.exit(0);
+  const gateway = createWorkflowGateway(temporalClient(connection, config.temporal), installationId);
   const activities = createActivityContext(foundation, gateway);
   // Unique: in containers every worker has the same process id.
   const identity = `${process.pid}@${hostname()}-${randomBytes(6).toString('hex')}`;
@@ -76,13 +72,6 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
     await Promise.all([foundation.clock.measure(), foundation.upstreamSettings.refresh()]);
     foundation.clock.start();
     const workflowBundle = await loadWorkflowBundle(logger);
-    const dependencies = {
-      connection,
-      activityContext: activities.context,
-      tracing: foundation.tracing,
-      workflowBundle,
-      identity,
-    };
     // Before it takes work: until its row is there, its death would be noticed by Temporal alone.
     presence = startWorkerPresence({
       database: foundation.database,
@@ -91,25 +80,25 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
       handOver: (dead) => handOverWaits(foundation.database, gateway, dead),
       handBackLost: () => handBackLostWaits({ database: foundation.database, gateway, identity, logger }),
     });
-    const guarded = { clock: foundation.clock, queues: config.worker.queues, logger };
     const worker = await startClockGuardedWorker({
-      ...guarded,
-      start: () => startWorker({ ...dependencies, installationId: installation.id }),
+      clock: foundation.clock,
+      queues: config.worker.queues,
+      logger,
+      start: () =>
+        startWorker({
+          connection,
+          activityContext: activities.context,
+          tracing: foundation.tracing,
+          workflowBundle,
+          identity,
+          installationId,
+        }),
     });
     seen.worker = worker;
-    const former = installation.hadSharedNames
-      ? serveFormerQueues({
-          client,
-          database: foundation.database,
-          logger,
-          queues: config.worker.queues,
-          start: () => startClockGuardedWorker({ ...guarded, start: () => startWorker(dependencies) }),
-        })
-      : undefined;
     logger.info({ queues: config.worker.queues }, 'worker started');
     watchForHang('worker', config.hangMs);
     announceReady();
-    await runTogether(former === undefined ? [worker] : [worker, former], stop);
+    await runUntilStopped(worker, stop);
   } finally {
     await presence?.close();
     await activities.close();
@@ -122,12 +111,23 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** Without the database, which has the names of the queues, a worker can only wait for it. */
-async function readInstallation({ database, logger }: Foundation): Promise<InstallationNames> {
+/** Runs it until it ends or the process is stopped. Its end is awaited, because its work may be paid for. */
+async function runUntilStopped(worker: RunningWorker, stop: Promise<unknown>): Promise<void> {
+  try {
+    await Promise.race([stop, worker.finished]);
+  } finally {
+    worker.shutdown();
+    await Promise.allSettled([worker.finished]);
+  }
+  await worker.finished;
+}
+
+/** Without the database, which has the id that the names of its queues begin with, a worker can only wait for it. */
+async function waitForInstallationId({ database, logger }: Foundation): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
       await database.verify();
-      return await readInstallationNames(database);
+      return await readInstallationId(database);
     } catch (error) {
       if (error instanceof PoolerError) throw error;
       if (attempt === 1) logger.warn({ err: error }, 'waiting for the database');

@@ -210,18 +210,6 @@ const createInstallation: Statement = {
 
 const selectInstallation: Statement = { name: 'select_installation', text: 'SELECT id FROM installation' };
 
-const selectNames: Statement = {
-  name: 'select_installation_names',
-  text: 'SELECT id, had_shared_names AS "hadSharedNames" FROM installation',
-};
-
-/** What determines the names that identify an installation in Temporal. */
-export interface InstallationNames {
-  readonly id: string;
-  /** Made by a release whose task queues and schedules had the same names in every installation. */
-  readonly hadSharedNames: boolean;
-}
-
 /**
  * The random id of this installation, which task ids are derived from (architecture, "The workflow ID is the
  * idempotency key").
@@ -229,35 +217,7 @@ export interface InstallationNames {
  * @throws {Error} the database was never migrated.
  */
 export async function readInstallationId(database: Database): Promise<string> {
-  return theOne(await database.query<{ id: string }>(selectInstallation)).id;
-}
-
-/** @throws {Error} the database was never migrated. */
-export async function readInstallationNames(database: Database): Promise<InstallationNames> {
-  return theOne(await database.query<InstallationNames>(selectNames));
-}
-
-const selectFormerSchedules: Statement = {
-  name: 'select_former_schedules',
-  text: `SELECT had_shared_names AND former_schedules_retired_at IS NULL AS "isLeft" FROM installation`,
-};
-
-/** Whether the schedules that an earlier release made have yet to be deleted. @throws {Error} never migrated. */
-export async function hasFormerSchedules(database: Database): Promise<boolean> {
-  return theOne(await database.query<{ isLeft: boolean }>(selectFormerSchedules)).isLeft;
-}
-
-const updateFormerSchedules: Statement = {
-  name: 'update_former_schedules',
-  text: 'UPDATE installation SET former_schedules_retired_at = now() WHERE former_schedules_retired_at IS NULL',
-};
-
-/** Records that they are deleted: whatever has their names from now on is another installation's. */
-export async function recordFormerSchedulesRetired(database: Database): Promise<void> {
-  await database.query(updateFormerSchedules);
-}
-
-function theOne<Row>([row]: readonly Row[]): Row {
+  const [row] = await database.query<{ id: string }>(selectInstallation);
   if (row === undefined) throw new Error('the database has no installation id: run the migrate command first');
-  return row;
+  return row.id;
 }

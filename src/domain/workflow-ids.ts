@@ -40,15 +40,7 @@ export function promotionWorkflowId(outputId: string): string {
   return `promote-${outputId}`;
 }
 
-/** The output that a workflow makes persistent; undefined if it is of another kind. */
-export function outputOfWorkflow(workflowId: string): string | undefined {
-  return /^promote-(.+)$/.exec(workflowId)?.[1];
-}
-
-/**
- * The parts of a worker (architecture, "Parts that run"), by the names that their queues had before an installation's
- * own name was part of them.
- */
+/** The parts of a worker (architecture, "Parts that run"), with the names of their queues within an installation. */
 export const TASK_QUEUES = {
   /** Workflows and short activities. */
   media: 'media',
@@ -67,11 +59,9 @@ export const TASK_QUEUES = {
 /** The part of a worker that a task queue names. */
 export type QueueName = keyof typeof TASK_QUEUES;
 
-/**
- * The queue of an installation, so that several can share a namespace. @param installationId absent: the former name.
- */
-export function taskQueueOf(name: QueueName, installationId?: string): string {
-  return installationId === undefined ? TASK_QUEUES[name] : `${installationId}-${TASK_QUEUES[name]}`;
+/** The queue of an installation, so that several can share a namespace (docs/decisions/0038). */
+export function taskQueueOf(name: QueueName, installationId: string): string {
+  return `${installationId}-${TASK_QUEUES[name]}`;
 }
 
 /** The name under which Temporal has the versions of an installation's workers. */
@@ -79,26 +69,13 @@ export function deploymentNameOf(installationId: string): string {
   return `${installationId}-workers`;
 }
 
-const FORMER_QUEUES: ReadonlySet<string> = new Set(Object.values(TASK_QUEUES));
-
-/**
- * Whether a queue is one of those that every installation used once, so that what comes from it may be another
- * installation's.
- */
-export function isFormerQueue(queue: string): boolean {
-  return FORMER_QUEUES.has(queue);
-}
-
 const OWN_PART = /media(?:-[a-z]+)?$/;
 
 /**
- * The queue of the same installation that another part serves. What 0.1.0 did on `media` stays there by the former
- * names: another installation of that release serves neither `archiving` nor `maintenance`, and its work would wait
- * for ours (docs/decisions/0038).
+ * The queue of the same installation that another part serves, for workflows, whose arguments do not name it.
  *
- * @param queue of the caller, former names included.
+ * @param queue of the caller.
  */
 export function siblingQueue(queue: string, name: QueueName): string {
-  if (isFormerQueue(queue) && (name === 'archiving' || name === 'maintenance')) return TASK_QUEUES.media;
   return queue.slice(0, queue.search(OWN_PART)) + TASK_QUEUES[name];
 }

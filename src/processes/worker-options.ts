@@ -21,15 +21,12 @@ export function workflowPolls({ polls }: WorkerConfig): Pick<WorkerOptions, 'wor
   return { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: polls.workflows } };
 }
 
-/**
- * The release that a worker belongs to (docs/decisions/0052). Without a build id, and on the queues that an earlier
- * release shared between installations, it has no version.
- */
+/** The release that a worker belongs to (docs/decisions/0052). Without a build id it has no version. */
 export function versionOf(
   { buildId }: WorkerConfig,
-  installationId: string | undefined,
+  installationId: string,
 ): Pick<WorkerOptions, 'workerDeploymentOptions'> {
-  if (buildId === undefined || installationId === undefined) return {};
+  if (buildId === undefined) return {};
   return {
     workerDeploymentOptions: {
       version: { deploymentName: deploymentNameOf(installationId), buildId },

@@ -69,11 +69,8 @@ export interface WorkerDependencies {
   readonly workflowBundle: WorkflowBundle;
   /** Under which Temporal knows the workers of this process. */
   readonly identity: string;
-  /**
-   * The installation whose queues are served; absent: the queues under the names that every installation used to share
-   * (former-queues.ts).
-   */
-  readonly installationId?: string;
+  /** The installation whose queues are served. */
+  readonly installationId: string;
 }
 
 /** Starts the workers of the configured queues. */

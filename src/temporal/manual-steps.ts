@@ -135,20 +135,8 @@ export interface ForbiddenSchedule {
   readonly pauseNote: string | undefined;
 }
 
-/** @param unpaused the ids of schedules that have to be paused, including forbidden ones, and why. */
-export function scheduleSteps(
-  server: TemporalConfig,
-  forbidden: readonly ForbiddenSchedule[],
-  unpaused: ReadonlyMap<string, string>,
-): readonly ManualStep[] {
-  const ids = new Set(forbidden.map(({ scheduleId }) => scheduleId));
-  return [
-    ...forbidden.map((schedule) => scheduleStep(server, schedule, unpaused.get(schedule.scheduleId))),
-    ...[...unpaused].filter(([id]) => !ids.has(id)).map(([id, note]) => pauseStep(server, id, note)),
-  ];
-}
-
-function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule, pauseNote = schedule.pauseNote): ManualStep {
+export function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule): ManualStep {
+  const { pauseNote } = schedule;
   return {
     what: `the schedule ${schedule.scheduleId}`,
     command: temporal(
@@ -159,21 +147,6 @@ function scheduleStep(server: TemporalConfig, schedule: ForbiddenSchedule, pause
       ...schedule.args.map((arg) => `--input ${quoted(JSON.stringify(arg))}`),
       ...(pauseNote === undefined ? [] : [`--paused --notes ${quoted(pauseNote)}`]),
     ),
-  };
-}
-
-function pauseStep(server: TemporalConfig, scheduleId: string, note: string): ManualStep {
-  return {
-    what: `the pause of the schedule ${scheduleId}, as the one of an earlier release has it`,
-    command: temporal(server, `schedule toggle --pause --schedule-id ${scheduleId} --reason ${quoted(note)}`),
-  };
-}
-
-/** A schedule of an earlier release that our credentials may not delete. */
-export function formerScheduleStep(server: TemporalConfig, scheduleId: string): ManualStep {
-  return {
-    what: `the end of the schedule ${scheduleId}, which was made by an earlier release`,
-    command: temporal(server, `schedule delete --schedule-id ${scheduleId}`),
   };
 }
 

@@ -1,12 +1,7 @@
 /** The schedules of the maintenance workflows: created and updated by `migrate`. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  ScheduleOverlapPolicy,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
-import type { Client, ScheduleDescription, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+import type { Client, ScheduleDescription, ScheduleOptions } from '@temporalio/client';
 import type { Duration } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type * as workflows from '../../workflows/index.ts';
@@ -61,18 +56,6 @@ const SCHEDULES: readonly OwnSchedule[] = [
   },
 ];
 
-/**
- * The schedule ids of earlier releases, which were the same in every installation, and which of our schedules does
- * their work now.
- */
-const SUCCESSORS = {
-  'darkroom-reconcile': 'maintain',
-  'darkroom-expire-outputs': 'maintain',
-  'darkroom-sweep-deleted': 'maintain',
-  'darkroom-sweep-unnamed': 'sweep-unnamed',
-  'darkroom-meter-storage': 'meter-storage',
-} as const;
-
 /** The ids of an installation's schedules, for use when it is taken down. */
 export function scheduleIds(installationId: string): readonly string[] {
   return SCHEDULES.map(({ name }) => scheduleId(installationId, name));
@@ -104,60 +87,6 @@ export async function ensureSchedules(client: Client, installationId: string): P
 /** All of them, if we may not create anything. */
 export function allSchedules(installationId: string): readonly ForbiddenSchedule[] {
   return SCHEDULES.map((schedule) => forbidden('create', installationId, schedule));
-}
-
-export interface RetiredSchedules {
-  readonly deleted: readonly string[];
-  /** The ids of those that are left to an operator with more permissions than our credentials. */
-  readonly left: readonly string[];
-  /** Which of ours have to be paused before those are deleted, and why. */
-  readonly unpaused: ReadonlyMap<string, string>;
-}
-
-/**
- * Deletes the schedules of earlier releases, and ends their running passes, which is safe: our schedules do the same
- * work. If an operator had paused one, ours is paused, with its note; if that is not possible yet, the former one
- * stays, because it is the only record of the pause.
- */
-export async function retireFormerSchedules(client: Client, installationId: string): Promise<RetiredSchedules> {
-  const deleted: string[] = [];
-  const left: string[] = [];
-  const unpaused = new Map<string, string>();
-  for (const [id, name] of Object.entries(SUCCESSORS)) {
-    const successor = client.schedule.getHandle(scheduleId(installationId, name));
-    try {
-      const handle = client.schedule.getHandle(id);
-      const { info, state } = await handle.describe();
-      // Temporal treats an empty note as missing, and pauses nothing.
-      const note = state.note || `as ${id} was`;
-      if (state.paused && !(await ensurePaused(successor, note))) {
-        unpaused.set(successor.scheduleId, note);
-        left.push(id);
-        continue;
-      }
-      await handle.delete();
-      deleted.push(id);
-      // Two of its passes never ran at once. (The server does not name those that run, `runningActions`, in every
-      // release.)
-      const pass = info.recentActions.at(-1)?.action.workflow.workflowId;
-      if (pass !== undefined) await client.workflow.getHandle(pass).terminate('its schedule has another name now');
-    } catch (error) {
-      if (isForbidden(error)) left.push(id);
-      else if (!(error instanceof ScheduleNotFoundError) && !(error instanceof WorkflowNotFoundError)) throw error;
-    }
-  }
-  return { deleted, left, unpaused };
-}
-
-/** @returns whether it is paused now: false if it does not exist, or our credentials do not allow it. */
-async function ensurePaused(handle: ScheduleHandle, note: string): Promise<boolean> {
-  try {
-    if (!(await handle.describe()).state.paused) await handle.pause(note);
-    return true;
-  } catch (error) {
-    if (error instanceof ScheduleNotFoundError || isForbidden(error)) return false;
-    throw error;
-  }
 }
 
 async function ensureSchedule(

@@ -25,7 +25,7 @@ import { programEnvironment } from '../support/pooled-run.ts';
 import { makeCertificate } from '../support/test-certificate.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
-import { temporalAddress } from '../support/test-namespace.ts';
+import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
 const NAMESPACE_METHODS = ['DescribeNamespace', 'RegisterNamespace', 'UpdateNamespace', 'CountWorkflowExecutions'];
@@ -131,6 +131,33 @@ describe('migrate without permission to prepare Temporal', () => {
     const nowhere = createWorkflowGateway(new Client({ connection, namespace: 'nowhere' }), 'inst_one');
     assert.equal(await nowhere.startPromotion('o', 'a').catch((error: unknown) => rejectionOf(error)), 'not_found');
     await connection.close();
+  });
+
+  it('prints an update that leaves a paused schedule paused, with its note', async () => {
+    const note = "the ledger is closed: it's the auditors' week";
+    const scheduleId = ids.find((id) => id.endsWith('meter-storage')) ?? '';
+    const made = await createTestNamespace();
+    namespace = made.name;
+    await made.client.schedule.create({
+      scheduleId,
+      spec: { intervals: [{ every: '60 minutes' }] },
+      action: { type: 'startWorkflow', workflowType: 'meterStorage', taskQueue: 'elsewhere', args: [] },
+      state: { paused: true, note },
+    });
+    // `migrate` installs the SDK's runtime, which needs the connection to be closed.
+    await made.close();
+    proxy.forbid('UpdateSchedule');
+
+    await runAll((await printed()).values());
+    await migrate();
+
+    const connection = await NativeConnection.connect({ address: temporalAddress() });
+    const { schedule } = new Client({ connection, namespace });
+    const { action, state } = await schedule.getHandle(scheduleId).describe();
+    await connection.close();
+    assert.notEqual(action.taskQueue, 'elsewhere');
+    assert.deepEqual([state.paused, state.note], [true, note]);
+    await removeSchedules(database, namespace);
   });
 });
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ScheduleOverlapPolicy } from '@temporalio/client';
-import { ensureSchedules, retireFormerSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
-import { waitFor } from '@darkroom/testing/wait-for';
+import { ensureSchedules, scheduleIds } from '../../src/temporal/schedules.ts';
 import { createTestNamespace } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 
@@ -48,56 +47,5 @@ describe('schedules', () => {
     await ensureSchedules(namespace.client, INSTALLATION);
 
     assert.deepEqual((await ensureSchedules(namespace.client, INSTALLATION)).updated, []);
-  });
-
-  it('with names of an earlier release are deleted, and so are the passes that they had started', async () => {
-    const { client } = namespace;
-    for (const scheduleId of ['darkroom-reconcile', 'darkroom-meter-storage']) {
-      await client.schedule.create({
-        scheduleId,
-        spec: { intervals: [{ every: '60 minutes' }] },
-        action: { type: 'startWorkflow', workflowType: 'reconcile', taskQueue: 'media', args: [] },
-        state: scheduleId === 'darkroom-reconcile' ? {} : { paused: true, note: 'the ledger is closed' },
-      });
-    }
-    const former = client.schedule.getHandle('darkroom-reconcile');
-    await former.trigger();
-    let pass: string | undefined;
-    await waitFor('a pass has begun', async () => {
-      pass = (await former.describe()).info.recentActions[0]?.action.workflow.workflowId;
-      return pass !== undefined;
-    });
-    await ensureSchedules(client, INSTALLATION);
-
-    const { deleted, left } = await retireFormerSchedules(client, INSTALLATION);
-
-    assert.deepEqual([deleted, left], [['darkroom-reconcile', 'darkroom-meter-storage'], []]);
-    const { status } = await client.workflow.getHandle(pass ?? '').describe();
-    assert.equal(status.name, 'TERMINATED');
-    const states = scheduleIds(INSTALLATION).map(async (id) => (await client.schedule.getHandle(id).describe()).state);
-    assert.deepEqual(
-      (await Promise.all(states)).map(({ paused, note }) => [paused, paused ? note : '']),
-      [
-        [false, ''],
-        [true, 'the store is being moved'],
-        [true, 'the ledger is closed'],
-      ],
-    );
-    assert.deepEqual((await retireFormerSchedules(client, INSTALLATION)).deleted, []);
-  });
-
-  it('with names of an earlier release leave ours paused also when no reason was given', async () => {
-    const { client } = namespace;
-    await client.schedule.create({
-      scheduleId: 'darkroom-sweep-deleted',
-      spec: { intervals: [{ every: '60 minutes' }] },
-      action: { type: 'startWorkflow', workflowType: 'sweepObjects', taskQueue: 'media', args: [] },
-      state: { paused: true },
-    });
-
-    await retireFormerSchedules(client, INSTALLATION);
-
-    const { state } = await client.schedule.getHandle(`${INSTALLATION}-maintain`).describe();
-    assert.deepEqual([state.paused, state.note], [true, 'as darkroom-sweep-deleted was']);
   });
 });

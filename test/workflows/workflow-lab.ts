@@ -20,6 +20,9 @@ import type { TestNamespace } from '../support/test-namespace.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import '../support/quiet-temporal.ts';
 
+/** The installation whose queues its workers serve. */
+const INSTALLATION = 'inst_LAB';
+
 /** The activities of one task; those that are not scripted succeed. */
 export type Script = Partial<Activities>;
 
@@ -64,14 +67,11 @@ export function verdictOf(input: SettleInput): Awaited<ReturnType<Activities['se
 
 export class WorkflowLab {
   readonly namespace: TestNamespace;
-  /** The installation whose queues its workers serve; undefined: those with the former names. */
-  readonly #installationId: string | undefined;
   readonly #scripts = new Map<string, { script: Script; calls: Call[] }>();
   readonly #running: { worker: Worker; finished: Promise<void> }[] = [];
 
-  constructor(namespace: TestNamespace, installationId: string | undefined) {
+  constructor(namespace: TestNamespace) {
     this.namespace = namespace;
-    this.#installationId = installationId;
   }
 
   /** Starts workers; by default for every queue. */
@@ -82,7 +82,7 @@ export class WorkflowLab {
         connection: this.namespace.connection,
         namespace: this.namespace.name,
         identity: 'test',
-        taskQueue: taskQueueOf(queue, this.#installationId),
+        taskQueue: taskQueueOf(queue, INSTALLATION),
         activities: this.#activities(),
         ...(queue === 'media' || queue === 'callbacks' ? { workflowBundle } : {}),
         // A cancelled activity is notified at once.
@@ -149,7 +149,7 @@ export class WorkflowLab {
   async #start(type: WorkflowType, taskId: TaskId, workflowId: string, args: unknown[]): Promise<LabTask> {
     const handle = await this.namespace.client.workflow.start(type, {
       workflowId,
-      taskQueue: taskQueueOf(type === 'deliverCallback' ? 'callbacks' : 'media', this.#installationId),
+      taskQueue: taskQueueOf(type === 'deliverCallback' ? 'callbacks' : 'media', INSTALLATION),
       args,
     });
     return new LabTask(this, taskId, handle);
@@ -252,9 +252,9 @@ export async function searchAttributesOf(handle: WorkflowHandle): Promise<Readon
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** Opens a lab without workers; the caller closes it. @param hasFormerNames whether its queues are those of 0.1.0. */
-export async function openLab({ hasFormerNames = false } = {}): Promise<WorkflowLab> {
-  return new WorkflowLab(await createTestNamespace(), hasFormerNames ? undefined : 'inst_LAB');
+/** Opens a lab without workers; the caller closes it. */
+export async function openLab(): Promise<WorkflowLab> {
+  return new WorkflowLab(await createTestNamespace());
 }
 
 /** A point that an activity reaches and a test waits for. */

@@ -349,9 +349,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: 'src/domain/workflow-ids.js',
         find: 'function taskQueueOf(name, installationId) {',
-        // Not the former names: a worker leaves what arrives under these to its own installation.
-        replace:
-          "function taskQueueOf(name, installationId) { if (installationId !== undefined) return 'shared-' + TASK_QUEUES[name];",
+        replace: "function taskQueueOf(name, installationId) { return 'shared-' + TASK_QUEUES[name];",
       },
       {
         // Otherwise tasks that failed at the other installation would be restarted, and succeed late.
