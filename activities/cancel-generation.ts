@@ -23,7 +23,7 @@ export function createCancelGeneration(context: ActivityContext): Activities['ca
     } catch (error) {
       // A `GenerationFailure` states itself whether it is retried: a denied slot always is.
       if (error instanceof GenerationFailure || cancellationSignal.aborted) throw error;
-      if (tries === undefined || info.attempt < tries) throw error;
+      if (info.attempt < tries) throw error;
       context.logger.warn({ err: error, taskId, attempt: info.attempt }, 'stop request to the provider failed');
       throw ApplicationFailure.nonRetryable('the stop request to the provider failed', 'ProviderNotStopped');
     }

@@ -38,9 +38,6 @@ const RETRY_UNTIL_DEADLINE = {
  */
 const OVERRUN_SECONDS = 30;
 
-/** How many seconds a task may wait in its queue if its model does not state a limit (src/catalogue/definition.ts). */
-const QUEUED_SECONDS = 86_400;
-
 /**
  * How many seconds an archiving activity may wait in its queue for a worker. One day: the provider has already
  * generated, and charged for, the outputs.
@@ -67,10 +64,10 @@ function queueOf(name: QueueName): string {
  */
 export function submitOptions(input: MediaTaskInput): ActivityOptions {
   return {
-    taskQueue: queueOf(input.isUpstream === true ? 'waiting' : 'generation'),
+    taskQueue: queueOf(input.isUpstream ? 'waiting' : 'generation'),
     startToCloseTimeout: (input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     // A task that has not started by then has timed out (contract §3), also if no worker was available for that long.
-    scheduleToCloseTimeout: ((input.queuedSeconds ?? QUEUED_SECONDS) + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
+    scheduleToCloseTimeout: (input.queuedSeconds + input.handlingSeconds + OVERRUN_SECONDS) * 1000,
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: RETRY_UNTIL_DEADLINE,
     // The workflow waits until the submit has really stopped, so that it knows whether there is a job to cancel.

@@ -1,7 +1,7 @@
 /**
  * The data passed between the launcher, the workflows and the activities: ids, times, small facts and members of
  * closed lists, never a prompt, an input or a provider's URL (architecture, "Nothing private or large passes
- * through Temporal"). Every field added here stays optional forever: older histories do not have it.
+ * through Temporal"). Every field that is added after 1.0.0 stays optional forever: older histories do not have it.
  */
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import type { StoredFile } from '../src/domain/run-record.ts';
@@ -18,20 +18,12 @@ export interface MediaTaskInput {
   /** The model's own limit for `handling`. */
   readonly handlingSeconds: number;
   readonly archivingSeconds: number;
-  /** How long it may wait for its turn; absent in older histories. */
-  readonly queuedSeconds?: number;
-  /** Whether an upstream does the work; absent or false: an embedded engine of the worker. */
-  readonly isUpstream?: boolean;
-  /** Whether an upstream of its route has a concurrency limit, so that the task may have to wait for a slot. */
-  readonly isCapped?: boolean;
+  /** How long it may wait for its turn. */
+  readonly queuedSeconds: number;
+  /** Whether an upstream does the work; false: an embedded engine of the worker. */
+  readonly isUpstream: boolean;
   /** Whether the next upstream of its route may take it after a job that failed and is not billed. */
   readonly failsOver?: boolean;
-  /**
-   * Whether its workflow was started as `handling` and shows only its end after that: every other status shown is a
-   * billed action and a write to the visibility store. Absent or false: it shows each status, as those that earlier
-   * releases started.
-   */
-  readonly showsOnlyEnd?: boolean;
   /**
    * Hash of the request for which it was started (src/tasks/record/request-hash.ts); absent without an
    * Idempotency-Key.
@@ -42,12 +34,6 @@ export interface MediaTaskInput {
    * and not paid for again.
    */
   readonly earlierRunId?: string;
-}
-
-/** The argument of `submitGeneration`. */
-export interface SubmitInput extends MediaTaskInput {
-  /** The workflow itself waits if an upstream is at its concurrency limit; otherwise the activity is retried. */
-  readonly mayWait?: boolean;
 }
 
 /** The argument of `awaitGeneration`. */
@@ -77,8 +63,8 @@ export interface SubmitResult {
   readonly finishedFiles?: number;
   /** With `job`: its id, if that is plain enough for a history. */
   readonly jobId?: string;
-  /** Index of the upstream that has the work, in its route's list: `upstreamIndex`, by the name that histories have. */
-  readonly place?: number;
+  /** Index of the upstream that has the work, in its route's list. */
+  readonly upstreamIndex?: number;
   /** With `produced`: the files, if all of them are in the store. */
   readonly files?: readonly StoredFile[];
   /** Hash of the request for which the work is done. */
@@ -117,8 +103,8 @@ export type SettleInput =
 /** The task of a settlement. */
 export interface SettledTask {
   readonly taskId: TaskId;
-  /** Its owner; absent in older histories. */
-  readonly accountId?: string;
+  /** Its owner. */
+  readonly accountId: string;
   /** As in `MediaTaskInput`. */
   readonly requestHash?: string;
 }
@@ -137,9 +123,9 @@ export interface RecordCancelInput {
 export interface CancelInput extends StopGenerationInput {
   /**
    * The attempt with this number, from 1, is the last that may fail at the provider, and so is each later one; one that
-   * found too many requests in progress is retried nevertheless. Absent: only the retry policy decides.
+   * found too many requests in progress is retried nevertheless.
    */
-  readonly tries?: number;
+  readonly tries: number;
 }
 
 /** A provider's answer to a stop request; absent fields: it was not asked, or does not report them. */
@@ -170,7 +156,7 @@ export interface DeliveryResult {
   readonly state: 'delivered' | 'stopped' | 'nothing_to_send';
 }
 
-/** What one run of `reconcile` did. */
+/** What one part of the repair did. */
 export interface ReconcileResult {
   readonly checked: number;
   readonly settled: number;
@@ -242,7 +228,7 @@ export interface MeterResult {
 
 /** The activities as the workflows call them. */
 export interface Activities {
-  submitGeneration(input: SubmitInput): Promise<SubmitResult>;
+  submitGeneration(input: MediaTaskInput): Promise<SubmitResult>;
   takeOverRun(input: MediaTaskInput): Promise<TakeOverResult>;
   awaitGeneration(input: AwaitInput): Promise<SubmitResult>;
   recordCancel(input: RecordCancelInput): Promise<void>;

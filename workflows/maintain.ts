@@ -2,7 +2,7 @@
  * All maintenance work of every minute, started by its Schedule as one workflow, so that operators can still find the
  * tasks in the list (architecture, "Repair is part of the design"). Safe to run twice and at any time.
  */
-import { isCancellation, patched, proxyActivities } from '@temporalio/workflow';
+import { isCancellation, proxyActivities } from '@temporalio/workflow';
 import { expireOptions, reconcileOptions, sweepOptions } from './activity-options.ts';
 import type { Activities, ExpireResult, MaintainResult, ReconcileInput, SweepResult } from './contracts.ts';
 
@@ -11,11 +11,6 @@ import type { Activities, ExpireResult, MaintainResult, ReconcileInput, SweepRes
  * this is an hour; the next pass then starts from the beginning.
  */
 const MAX_PARTS = 120;
-/**
- * The patch since which the next part of the repair does not wait for the other work of the pass. Passes that began
- * before this change wait for it.
- */
-const REPAIR_GOES_ON = 'repair-goes-on';
 
 /**
  * One pass: repairs the open tasks part by part, and in parallel with each part records what has expired and deletes
@@ -39,7 +34,6 @@ export async function maintain(): Promise<MaintainResult> {
   const sweep = onceAtATime(() => noted<SweepResult>(sweepObjects({ target: 'deleted' })));
   const repair = { checked: 0, settled: 0, restarted: 0 };
   let next: ReconcileInput | undefined;
-  let goesOn: boolean | undefined;
   for (let parts = 0; parts < MAX_PARTS; parts++) {
     const repairing = noted(next === undefined ? reconcileTasks() : reconcileTasks(next));
     expiry.begin();
@@ -50,9 +44,6 @@ export async function maintain(): Promise<MaintainResult> {
     repair.restarted += part?.restarted ?? 0;
     if (part?.next === undefined) break;
     next = { after: part.next };
-    // Evaluated once, so that a pass that began before the change continues as it began.
-    goesOn ??= patched(REPAIR_GOES_ON);
-    if (!goesOn) await Promise.all([expiry.ended(), sweep.ended()]);
   }
   const [expired, swept] = await Promise.all([expiry.ended(), sweep.ended()]);
   if (failures.length > 0) throw failures.find(isCancellation) ?? failures[0];

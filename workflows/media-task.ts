@@ -7,7 +7,6 @@ import {
   CancellationScope,
   isCancellation,
   log,
-  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -18,7 +17,6 @@ import {
 import { failureFace } from '../src/domain/failure-reason.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
-import type { TaskStatus } from '../src/domain/task-status.ts';
 import {
   ARCHIVE_LOCALLY,
   CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS,
@@ -60,25 +58,6 @@ const { cancelGeneration: cancelGenerationBeforeSettlement } = proxyActivities<P
 );
 const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(EARLIER_RUN_OPTIONS);
 
-/** The patch of the second release. Workflows that started before it settle a cancelled task first. */
-const REQUESTS_FINAL_COST = 'asks-what-a-cancelled-task-costs';
-/**
- * A database that has lost commits is recognized (docs/decisions/0037). An earlier worker may have continued without
- * that.
- */
-const RECOGNIZES_LOST_COMMITS = 'knows-of-lost-commits';
-/**
- * A failure after the cancellation does not hide it, and an interrupted submit may have left a job.
- */
-const CANCELLATION_COMES_FIRST = 'cancellation-comes-first';
-/**
- * A job that failed and is not billed does not end the task. Only for tasks whose route allows that, which no earlier
- * release has started.
- */
-const SUBMITS_AFTER_FAILED_JOB = 'submits-to-the-next-upstream-after-a-failed-job';
-/** A cancel does not undo what an earlier run had decided, whenever it arrives. */
-const READS_EARLIER_RUN = 'asks-an-earlier-run-before-it-is-cancelled';
-
 /**
  * Runs a task to its end.
  *
@@ -93,14 +72,13 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
 
   let ending: Ending;
   let cancellation: unknown;
-  let hasJob = false;
-  let mayHaveJob = false;
+  // An interrupted submit may have left one.
+  let mayHaveJob = input.isUpstream && !CancellationScope.current().consideredCancelled;
   try {
-    showProgress(input, 'handling');
-    mayHaveJob = input.isUpstream === true && !CancellationScope.current().consideredCancelled;
+    setCurrentDetails('handling');
     let submitted = await submitInTurn(input, submitGeneration);
     while (submitted.kind === 'job') {
-      hasJob = true;
+      mayHaveJob = true;
       const wait = awaitInput(input, submitted);
       submitted = await recordingCancel(input.taskId, () => awaitGeneration(wait));
       if (submitted.kind === 'failed') submitted = await submitInTurn(afterFailedJob(input), submitGeneration);
@@ -111,7 +89,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     // From archiving on, a cancel has no effect (contract §4).
     ending = await CancellationScope.nonCancellable(() => finish(input, submitted, archiveOutputs));
   } catch (error) {
-    if (hasLostTask(error)) throw taskNotFound();
+    if (isTaskNotFound(error)) throw taskNotFound();
     cancellation = await cancellationOf(error);
     ending = { settlement: failed(input, cancellation === undefined ? reasonOf(error) : 'cancelled') };
   }
@@ -123,7 +101,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
     let { settlement } = ending;
     let isStopRequested = false;
     const isCancelled = settlement.status === 'fail' && settlement.reason === 'cancelled';
-    if (isCancelled && (hasJob ? patched(REQUESTS_FINAL_COST) : mayHaveJob && patched(CANCELLATION_COMES_FIRST))) {
+    if (isCancelled && mayHaveJob) {
       const answer = await requestStopBeforeSettlement(input);
       isStopRequested = answer !== undefined;
       settlement = { ...settlement, ...costOf(answer) };
@@ -149,9 +127,8 @@ function hasVersion(): boolean {
   return deploymentName !== '';
 }
 
-function awaitInput(input: MediaTaskInput, { place: upstreamIndex = 0 }: SubmitResult): AwaitInput {
-  const mayFailOver = input.failsOver === true && patched(SUBMITS_AFTER_FAILED_JOB);
-  return mayFailOver ? { ...input, failsOverFrom: upstreamIndex } : input;
+function awaitInput(input: MediaTaskInput, { upstreamIndex = 0 }: SubmitResult): AwaitInput {
+  return input.failsOver === true ? { ...input, failsOverFrom: upstreamIndex } : input;
 }
 
 /** Without the earlier run, whose work has been taken over by now: it may be the job that failed. */
@@ -174,10 +151,8 @@ async function finish(
   archiveOutputs: Activities['archiveOutputs'],
 ): Promise<Ending> {
   if (submitted.kind === 'over') return { settlement: failed(input, 'terminated') };
-  if (submitted.kind === 'ended' && patched(RECOGNIZES_LOST_COMMITS)) {
-    return { settlement: settlementOfEarlierRun(input, submitted) };
-  }
-  showProgress(input, 'archiving');
+  if (submitted.kind === 'ended') return { settlement: settlementOfEarlierRun(input, submitted) };
+  setCurrentDetails('archiving');
   const archived = await (submitted.isStored === true ? archiveLocally(input, archiveOutputs) : archiveOutputs(input));
   if (archived.kind === 'over') return { settlement: failed(input, 'terminated') };
   const { outputs, settled } = archived;
@@ -187,8 +162,7 @@ async function finish(
 
 /** Whether a task that is about to end as cancelled may have been ended by an earlier run. */
 function mayHaveSettledEarlier({ earlierRunId }: MediaTaskInput, { settlement }: Ending): boolean {
-  if (earlierRunId === undefined || settlement.status !== 'fail' || settlement.reason !== 'cancelled') return false;
-  return patched(READS_EARLIER_RUN);
+  return earlierRunId !== undefined && settlement.status === 'fail' && settlement.reason === 'cancelled';
 }
 
 /**
@@ -208,7 +182,7 @@ async function findEarlierEnding(
     if (decided === undefined) return undefined;
     return await finish(input, decided.kind === 'job' ? await awaitGeneration(input) : decided, archiveOutputs);
   } catch (error) {
-    if (hasLostTask(error)) throw taskNotFound();
+    if (isTaskNotFound(error)) throw taskNotFound();
     return decided === undefined ? undefined : { settlement: failed(input, reasonOf(error)) };
   }
 }
@@ -222,7 +196,7 @@ async function findEarlierEnding(
 async function cancellationOf(error: unknown): Promise<unknown> {
   if (isCancellation(error)) return error;
   const scope = CancellationScope.current();
-  if (!scope.consideredCancelled || isPermanent(error) || !patched(CANCELLATION_COMES_FIRST)) return undefined;
+  if (!scope.consideredCancelled || isPermanent(error)) return undefined;
   return scope.cancelRequested.catch((cancelled: unknown) => cancelled);
 }
 
@@ -245,10 +219,6 @@ function costOf({ billedUsd, finishedFiles }: Cost = {}): Cost {
 /** The end that an earlier run had recorded, whose commit the database has lost. */
 function settlementOfEarlierRun(input: MediaTaskInput, submitted: SubmitResult): Failed {
   return { ...failed(input, submitted.reason ?? 'provider_error'), ...costOf(submitted) };
-}
-
-function hasLostTask(error: unknown): boolean {
-  return isTaskNotFound(error) && patched(RECOGNIZES_LOST_COMMITS);
 }
 
 /** The end of a run without its task: if the task is created again, it gets another run. */
@@ -298,7 +268,7 @@ async function archiveLocally(
   try {
     return await archiveOutputsLocally(input);
   } catch (error) {
-    if (isPermanent(error) || hasLostTask(error)) throw error;
+    if (isPermanent(error) || isTaskNotFound(error)) throw error;
     return archiveOutputs(input);
   }
 }
@@ -311,25 +281,19 @@ async function settle(settlement: SettleInput): Promise<SettleResult> {
   try {
     return await settleTaskLocally(settlement);
   } catch (error) {
-    if (hasLostTask(error)) throw taskNotFound();
+    if (isTaskNotFound(error)) throw taskNotFound();
   }
   try {
     return await settleTask(settlement);
   } catch (error) {
-    throw hasLostTask(error) ? taskNotFound() : error;
+    throw isTaskNotFound(error) ? taskNotFound() : error;
   }
 }
 
 /**
- * What operators see of a task that has not ended. In lists only if its workflow was started without a status that
- * lasts until the end: the input decides that and not a patch, whose marker would cost as much as what it saves.
+ * What operators see of a task that has ended. Its workflow was started as `handling`, and lists show no other status
+ * until the end, because each is a billed action and a write to the visibility store.
  */
-function showProgress(input: MediaTaskInput, status: TaskStatus): void {
-  if (input.showsOnlyEnd !== true) upsertSearchAttributes({ TaskStatus: [status] });
-  setCurrentDetails(status);
-}
-
-/** What operators see of a task that has ended. */
 function showEnd({ status, reason }: SettleResult): void {
   upsertSearchAttributes({
     TaskStatus: [status],

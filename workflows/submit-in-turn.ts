@@ -1,16 +1,13 @@
 /**
- * Submits to an upstream with a concurrency limit: if it is reached, the task joins the upstream's queue
+ * Submits a task. If its upstream is at its concurrency limit, the task joins the upstream's queue
  * (src/upstreams/queue.ts) and the workflow waits for the signal that it has a slot. The wait occupies no slot of a
  * worker and needs no database query, regardless of how many tasks wait and for how long.
  */
-import { condition, defineSignal, patched, setHandler } from '@temporalio/workflow';
+import { condition, defineSignal, setHandler } from '@temporalio/workflow';
 import { SLOT_SIGNAL } from '../src/domain/workflow-ids.ts';
 import type { Activities, MediaTaskInput, SubmitResult } from './contracts.ts';
 
 const slotGranted = defineSignal(SLOT_SIGNAL);
-
-/** The patch of the release after 0.1.0. Workflows that started before it retry the activity until it gets a slot. */
-const QUEUE_PATCH = 'waits-in-the-queue-of-an-upstream';
 
 /** The minimum wait in milliseconds, so that the loop always pauses. */
 const MIN_WAIT_MS = 100;
@@ -22,14 +19,13 @@ export async function submitInTurn(
   input: MediaTaskInput,
   submitGeneration: Activities['submitGeneration'],
 ): Promise<SubmitResult> {
-  if (input.isCapped !== true || !patched(QUEUE_PATCH)) return submitGeneration(input);
   let hasSlot = false;
   setHandler(slotGranted, () => {
     hasSlot = true;
   });
   for (;;) {
     hasSlot = false;
-    const submitted = await submitGeneration({ ...input, mayWait: true });
+    const submitted = await submitGeneration(input);
     if (submitted.kind !== 'waiting') return submitted;
     // A signal that arrived before the activity's result counts too. The wait also ends without a signal, because the
     // deadline may have passed or the database may have lost the slot.

@@ -13,12 +13,6 @@ export interface AnnouncedSubmit {
   readonly rejections: number;
 }
 
-/** Its form in heartbeat details, which earlier releases read and write as well. */
-interface AnnouncedDetails {
-  readonly place: AnnouncedSubmit['upstreamIndex'];
-  readonly refusals: AnnouncedSubmit['rejections'];
-}
-
 /** For the next attempt only, not for later ones. */
 interface Unsent {
   /** The number of the attempt that states this. */
@@ -35,14 +29,10 @@ const ANNOUNCE_RETRY = { retries: 2, minTimeout: 200, maxTimeout: 500 };
  * @returns false if this attempt has ended and nothing may be sent.
  * @throws if it could not be recorded.
  */
-export async function announceSubmit(
-  attempt: Attempt,
-  { upstreamIndex, rejections }: AnnouncedSubmit,
-): Promise<boolean> {
-  const details: AnnouncedDetails = { place: upstreamIndex, refusals: rejections };
+export async function announceSubmit(attempt: Attempt, announced: AnnouncedSubmit): Promise<boolean> {
   // Recorded once, by the call that is waited for: the next heartbeats only repeat it.
-  attempt.attach(details);
-  return pRetry(() => attempt.recordHeartbeat(details), ANNOUNCE_RETRY);
+  attempt.attach(announced);
+  return pRetry(() => attempt.recordHeartbeat(announced), ANNOUNCE_RETRY);
 }
 
 /** Nothing was sent, or it was rejected, and the database has recorded that. */
@@ -52,8 +42,8 @@ export function withdrawSubmit(attempt: Pick<Attempt, 'heartbeat'>): void {
 
 /** The submit that an earlier attempt announced, and did not withdraw. */
 export function announcedSubmit({ earlierDetails }: Pick<Attempt, 'earlierDetails'>): AnnouncedSubmit | undefined {
-  const { place, refusals = 0 } = (earlierDetails ?? {}) as Partial<AnnouncedDetails>;
-  return typeof place === 'number' ? { upstreamIndex: place, rejections: refusals } : undefined;
+  const { upstreamIndex, rejections = 0 } = (earlierDetails ?? {}) as Partial<AnnouncedSubmit>;
+  return upstreamIndex === undefined ? undefined : { upstreamIndex, rejections };
 }
 
 /**

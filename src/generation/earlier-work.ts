@@ -210,7 +210,7 @@ export async function intentOfEarlierAttempt(
 /** What a workflow learns about a generation, so that its history provides it to a later run. */
 export function submitResultOf(task: WorkingTask, generation: Generation): SubmitResult {
   const { upstreamIndex } = generation;
-  const facts = { place: upstreamIndex, ...(task.requestHash === null ? {} : { requestHash: task.requestHash }) };
+  const facts = { upstreamIndex, ...(task.requestHash === null ? {} : { requestHash: task.requestHash }) };
   if (generation.state !== 'produced') {
     const isPlain = generation.state === 'submitted' && isPlainJobId(generation.jobId);
     return { kind: 'job', ...facts, ...(isPlain ? { jobId: generation.jobId } : {}) };

@@ -19,8 +19,6 @@ export interface SubmitAttempt extends Attempt {
   readonly stopSignals: StopSignals;
   /** Whether a slot at the provider was acquired before the task's time began to run. */
   readonly hasSlot: boolean;
-  /** Whether the workflow waits if an upstream is at its concurrency limit. */
-  readonly mayWait: boolean;
   /** The attempt's own directory. */
   readonly scratch: string;
   /** Receives the progress, 0 to 1. */

@@ -14,6 +14,7 @@ import type { DeclaredIntent } from '../tasks/lifecycle/intents.ts';
 import { persistWithRetry } from '../tasks/lifecycle/persist-with-retry.ts';
 import { recordFiles, recordJob, recordNoAnswer, recordRejection } from '../tasks/lifecycle/generations.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
+import type { Entry } from '../upstreams/gate.ts';
 import { stateUnsent, withdrawSubmit } from './announcement.ts';
 import { CLEAR_WITHIN_MS, announce, recordPossibleWork } from './declared-submit.ts';
 import { submitResultOf } from './earlier-work.ts';
@@ -41,8 +42,6 @@ const NO_SLOT_RETRY_MS = 3_000;
 export type Obstacle =
   /** Known to be rejecting all requests for this long; undefined: waiting is pointless, as its credential is no good. */
   | { readonly kind: 'closed'; readonly waitMs: number | undefined; readonly endsSearch: boolean }
-  /** The upstream's concurrency limit is reached. The task is in its queue and has been waiting for `waitedMs`. */
-  | { readonly kind: 'full'; readonly waitedMs: number; readonly endsSearch: true }
   | {
       readonly kind: 'rejected';
       readonly reason: FailureReason;
@@ -53,6 +52,9 @@ export type Obstacle =
       /** The work itself was rejected, which other upstreams would do as well. */
       readonly endsSearch: boolean;
     };
+
+/** The upstream's concurrency limit is reached. The task is in its queue and has been waiting for `waitedMs`. */
+export type Full = Extract<Entry, { readonly kind: 'full' }>;
 
 /** The reasons for which an upstream rejects the work itself and not our credentials, balance or requests. */
 const REASONS_OF_THE_WORK: readonly FailureReason[] = ['content_rejected', 'input_invalid'];
@@ -75,7 +77,7 @@ export async function submitToUpstream(
   attempt: SubmitAttempt,
   route: TaskRoute,
   member?: MemberEntry,
-): Promise<{ readonly result: SubmitResult } | Obstacle> {
+): Promise<{ readonly result: SubmitResult } | Full | Obstacle> {
   const { context, task } = attempt;
   const { gate } = context.upstreams;
   const who = { taskId: task.id, accountId: task.accountId };
@@ -85,7 +87,7 @@ export async function submitToUpstream(
     const { pauseReason, waitMs } = entry;
     return { kind: 'closed', waitMs: pauseReason === null ? waitMs : undefined, endsSearch: false };
   }
-  if (entry.kind === 'full') return { ...entry, endsSearch: true };
+  if (entry.kind === 'full') return entry;
 
   let shouldKeepSlot = false;
   try {

@@ -34,11 +34,6 @@ const LEAST_RETRY_MS = 15_000;
  * must not start earlier.
  */
 const AFTER_DEADLINE_MS = 500;
-/**
- * The retry interval for workflows of an earlier release, in milliseconds: they do not wait for the signal, so the
- * activity is retried until it finds the slot that its task was given.
- */
-const RETRY_MS = 4_000;
 /** The range of the random delay that spreads the retries of tasks that wait for the same upstream, in milliseconds. */
 const SPREAD_MS = 1_000;
 
@@ -80,7 +75,7 @@ async function search(
   groups: readonly (readonly TaskRoute[])[],
   positions: Positions | undefined,
 ): Promise<Found> {
-  const { context, triedIndex, task, mayWait } = attempt;
+  const { context, triedIndex, task } = attempt;
   const obstacles: Obstacle[] = [];
   for (const group of groups) {
     const [route] = group;
@@ -91,8 +86,7 @@ async function search(
       if (answer.kind === 'queued') {
         const { members, waitedMs } = answer;
         const waitMs = Math.min(recheckMs(task, waitedMs), retryMs(obstacles, waitedMs));
-        if (mayWait) return { result: { kind: 'waiting', waitMs }, stays: members };
-        obstacles.push({ kind: 'full', waitedMs, endsSearch: true });
+        return { result: { kind: 'waiting', waitMs }, stays: members };
       }
       if (obstacles.at(-1)?.endsSearch === true) break;
       continue;
@@ -103,7 +97,7 @@ async function search(
     }
     const answer = await submitToUpstream(attempt, route);
     if ('result' in answer) return { result: answer.result, stays: [route] };
-    if (answer.kind === 'full' && mayWait) {
+    if (answer.kind === 'full') {
       return { result: { kind: 'waiting', waitMs: recheckMs(task, answer.waitedMs) }, stays: [route] };
     }
     obstacles.push(answer);
@@ -140,7 +134,7 @@ function recheckMs({ deadlineAt }: WorkingTask, waitedMs: number): number {
  * may have recovered. Each check adds to the history of its workflow, so they become fewer.
  */
 function retryMs(obstacles: readonly Obstacle[], waitedMs: number): number {
-  const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
+  const waits = obstacles.flatMap(({ waitMs }) => waitMs ?? []);
   if (waits.length === 0) return Infinity;
   return Math.round(Math.max(Math.min(...waits), LEAST_RETRY_MS, waitedMs / 4));
 }
@@ -149,10 +143,9 @@ function retryMs(obstacles: readonly Obstacle[], waitedMs: number): number {
 function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: WorkingTask): GenerationFailure {
   const last = obstacles.at(-1);
   if (last === undefined) return permanentFailure('model_unavailable');
-  if (last.kind === 'full') return retryableFailure('provider_unavailable', spread(RETRY_MS));
   if (last.kind === 'rejected' && last.endsSearch) return permanentFailure(last.reason, last.fault);
 
-  const waits = obstacles.flatMap((obstacle) => (obstacle.kind === 'full' ? [] : (obstacle.waitMs ?? [])));
+  const waits = obstacles.flatMap(({ waitMs }) => waitMs ?? []);
   const rejections = obstacles.filter((obstacle) => obstacle.kind === 'rejected');
   // Whose credential cannot be used rejects the task as it did the one that found out.
   if (waits.length === 0) return permanentFailure(rejections.at(-1)?.reason ?? 'model_unavailable');

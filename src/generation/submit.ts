@@ -10,7 +10,7 @@ import { beginHandling, readWorkingTask, recordFault } from '../tasks/lifecycle/
 import type { BegunTask, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Generation } from '../tasks/lifecycle/generations.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
-import type { SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
+import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
 import { isStatedUnsent } from './announcement.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
@@ -27,6 +27,8 @@ import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import type { StopSignals } from './run-until-stopped.ts';
+
+type SubmitInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'isUpstream' | 'requestHash' | 'earlierRunId'>;
 
 /** Runs one attempt of the submit. */
 export async function submitGeneration(
@@ -77,7 +79,6 @@ async function submit(submitting: Submitting, hasSlot: boolean): Promise<SubmitR
         stopSignal,
         stopSignals,
         hasSlot,
-        mayWait: input.mayWait === true,
         scratch,
         onProgress: createProgressRecord(context, task.id),
       }),
@@ -155,7 +156,7 @@ async function acquireSlotBeforeHandling(
   attempt: Attempt,
   input: SubmitInput,
 ): Promise<Lease | undefined> {
-  if (input.isUpstream === true || input.earlierRunId !== undefined) return undefined;
+  if (input.isUpstream || input.earlierRunId !== undefined) return undefined;
   const task = await readWorkingTask(context.database, input.taskId);
   if (task.status !== 'queued' || task.isCancelRequested) return undefined;
   const [route] = await routesOf(context, task);

@@ -3,7 +3,7 @@
  * delivered and what happens to it afterwards.
  */
 import { isRequestedAgain } from '../callbacks/attempts.ts';
-import { fallbackOf, limitsOf, upstreamOf, upstreamsOf } from '../catalogue/definition.ts';
+import { fallbackOf, limitsOf, upstreamOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { Queryable } from '../database/database.ts';
@@ -14,7 +14,6 @@ import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import { readTask } from '../tasks/record/read.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkPriority, WorkflowGateway } from '../temporal/workflow-gateway.ts';
-import { concurrencyOf } from '../upstreams/upstream-caps.ts';
 
 /** The requests that deliveries make to Temporal. */
 export type DeliveryGateway = Pick<
@@ -41,7 +40,6 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
       case 'start_task': {
         const definition = await definitions.read(item.definitionHash);
         const limits = limitsOf(definition);
-        const isCapped = upstreamsOf(definition, item.route).some((upstream) => concurrencyOf(upstream) !== undefined);
         const start = {
           taskId: item.subjectId,
           accountId: item.accountId,
@@ -49,7 +47,6 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
           route: item.route,
           ...limits,
           isUpstream: upstreamOf(definition, item.route)?.protocol !== EMBEDDED_PROTOCOL,
-          ...(isCapped ? { isCapped } : {}),
           ...(fallbackOf(definition, item.route) === 'refused' ? {} : { failsOver: true }),
           ...(item.requestHash === null ? {} : { requestHash: item.requestHash }),
         };

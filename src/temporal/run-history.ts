@@ -1,6 +1,6 @@
 /**
  * Reads the results of one run of a task's workflow from its history: results of its activities, regular and local,
- * and how it closed. Histories of earlier releases contain less, and are read all the same.
+ * and how it closed.
  */
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload } from '@temporalio/common';
@@ -36,15 +36,13 @@ export function readRunHistory({ events }: History): RunRecord {
   const submitted = results.get('submitGeneration') ?? {};
   const files =
     archivedFiles(results.get('archiveOutputs')) ?? filesOf(results.get('awaitGeneration')) ?? filesOf(submitted);
-  const job = jobOf(submitted);
-  const upstreamIndex = numberOf(submitted['place']) ?? job?.upstreamIndex;
   const sent = sentBeforeLoss(all, names);
   return {
     outcome: outcomeOf(all, names, results),
     files,
-    job,
+    job: jobOf(submitted),
     mayHaveSubmitted: mayHaveSubmitted(all, names, submitted, sent),
-    upstreamIndex: upstreamIndex ?? sent?.upstreamIndex,
+    upstreamIndex: numberOf(submitted['upstreamIndex']) ?? sent?.upstreamIndex,
     hasBegun: [...everyName.values()].includes('submitGeneration'),
     requestHash: textOf(submitted['requestHash']) ?? textOf(input['requestHash']),
     earlierRunId: textOf(input['earlierRunId']),
@@ -153,14 +151,15 @@ function sentBeforeLoss(events: readonly HistoryEvent[], names: ReadonlyMap<stri
   for (const { activityTaskFailedEventAttributes: attributes } of events) {
     if (names.get(String(attributes?.scheduledEventId)) !== 'submitGeneration') continue;
     const failure = attributes?.failure?.applicationFailureInfo;
-    if (failure?.type === TASK_NOT_FOUND) return { upstreamIndex: numberOf(fieldsOf(failure.details)['place']) };
+    if (failure?.type === TASK_NOT_FOUND)
+      return { upstreamIndex: numberOf(fieldsOf(failure.details)['upstreamIndex']) };
   }
   return undefined;
 }
 
-function jobOf({ kind, jobId, place: upstreamIndex }: Fields): UpstreamJob | undefined {
-  const id = textOf(jobId);
-  return kind !== 'job' || id === undefined ? undefined : { jobId: id, upstreamIndex: numberOf(upstreamIndex) ?? 0 };
+function jobOf({ kind, jobId, upstreamIndex }: Fields): UpstreamJob | undefined {
+  const [id, index] = [textOf(jobId), numberOf(upstreamIndex)];
+  return kind !== 'job' || id === undefined || index === undefined ? undefined : { jobId: id, upstreamIndex: index };
 }
 
 function filesOf(answer: Fields | undefined): readonly StoredFile[] | undefined {

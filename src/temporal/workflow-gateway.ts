@@ -45,8 +45,7 @@ const HEARTBEAT_TIMEOUT_MS = timeOutMs(2_000);
 const BATCH_PRIORITY = 4;
 
 /** What a task's workflow is started with; `route`: null for models without routes. */
-export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId' | 'showsOnlyEnd'> &
-  Required<Pick<MediaTaskInput, 'queuedSeconds' | 'isUpstream'>> & { readonly route: string | null };
+export type TaskStart = Omit<MediaTaskInput, 'route' | 'earlierRunId'> & { readonly route: string | null };
 
 /** `batch`: of the line of a batch, which waits behind everything else. */
 export type WorkPriority = 'regular' | 'batch';
@@ -140,7 +139,6 @@ export function createWorkflowGateway(client: Client, installationId: string): W
       const input = {
         taskId,
         ...facts,
-        showsOnlyEnd: true,
         ...(route === null ? {} : { route }),
         ...(earlierRunId === undefined ? {} : { earlierRunId }),
       };

@@ -46,7 +46,7 @@ describe('an activity', () => {
     assert.equal(beats.length, 3);
   });
 
-  it('sends fewer with a longer time-out, which it may have got from an earlier release or not', async () => {
+  it('sends fewer with a longer time-out', async () => {
     const beats: unknown[] = [];
 
     await inAttempt(() => heartbeating(lasting(60_000)), beats, { heartbeatTimeoutMs: 180_000 });
@@ -76,7 +76,7 @@ describe('an activity', () => {
 describe('details that an attempt attached to its heartbeats', () => {
   it('are not erased by the heartbeats of the next attempt', async () => {
     const beats: unknown[] = [];
-    const details = { place: 1, refusals: 2 };
+    const details = { upstreamIndex: 1, rejections: 2 };
 
     await inAttempt(() => heartbeating(lasting(3_000)), beats, { heartbeatDetails: details });
 
@@ -108,7 +108,7 @@ describe('details that an attempt attached to its heartbeats', () => {
 
   it('are repeated by the next heartbeats without one of their own', async () => {
     const beats: unknown[] = [];
-    const announcement = { place: 0, refusals: 0 };
+    const announcement = { upstreamIndex: 0, rejections: 0 };
     const recordHeartbeat = (): Promise<boolean> => Promise.resolve(true);
 
     await inAttempt(

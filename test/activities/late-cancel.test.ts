@@ -111,8 +111,10 @@ describe('a task that is cancelled after its provider had finished', () => {
 
   async function settle(context: ActivityContext, taskId: TaskId, answer: StopResult = {}): Promise<bigint> {
     const { billedUsd, finishedFiles } = answer;
+    const { accountId } = await readWorkingTask(room.database, taskId);
     const settlement = {
       taskId,
+      accountId,
       status: 'fail' as const,
       reason: 'cancelled' as const,
       ...(billedUsd === undefined ? {} : { billedUsd }),

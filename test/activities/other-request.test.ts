@@ -13,7 +13,7 @@ import { requestHashOf } from '../../src/tasks/record/request-hash.ts';
 import { readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
-import type { SettleInput, SettleResult } from '../../workflows/contracts.ts';
+import type { SettleInput, SettleResult, SettledTask } from '../../workflows/contracts.ts';
 import { ONE_OUTPUT } from '../workflows/workflow-lab.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
@@ -42,8 +42,13 @@ describe('a settlement', () => {
   after(() => room.close());
 
   async function createTask(key?: string): Promise<TaskId> {
-    return (await room.creator.create(await room.newCaller(), body(), key)).taskId;
+    const caller = await room.newCaller();
+    const { taskId } = await room.creator.create(caller, body(), key);
+    owners.set(taskId, caller.accountId);
+    return taskId;
   }
+  const owners = new Map<TaskId, string>();
+  const settled = (taskId: TaskId): SettledTask => ({ taskId, accountId: owners.get(taskId) ?? assert.fail() });
 
   function contextOf(database: Database): ActivityContext {
     return {
@@ -67,7 +72,7 @@ describe('a settlement', () => {
     it(`of one request as ${verdict.status} is not accepted for another request`, async () => {
       const requestHash = requestHashOf(KEY, fingerprint(body({ input: { prompt: 'a hare' } }))) ?? '';
 
-      const outcome = await settle({ taskId: await createTask(KEY), requestHash, ...verdict });
+      const outcome = await settle({ ...settled(await createTask(KEY)), requestHash, ...verdict });
 
       assert.deepEqual(outcome, { status: 'fail', reason: 'outcome_unknown' });
     });
@@ -75,8 +80,8 @@ describe('a settlement', () => {
     it(`of the same request as ${verdict.status} is its own, as is one that does not name its request`, async () => {
       const requestHash = requestHashOf(KEY, fingerprint(body())) ?? '';
 
-      const named = await settle({ taskId: await createTask(KEY), requestHash, ...verdict });
-      const unnamed = await settle({ taskId: await createTask(KEY), ...verdict });
+      const named = await settle({ ...settled(await createTask(KEY)), requestHash, ...verdict });
+      const unnamed = await settle({ ...settled(await createTask(KEY)), ...verdict });
 
       assert.deepEqual([named.status, unnamed.status], [verdict.status, verdict.status]);
     });
@@ -92,10 +97,10 @@ describe('a settlement', () => {
 
     const requestHash = requestHashOf(KEY, fingerprint(body())) ?? '';
     const outcomes = [
-      await settleAtOnce(contextOf(database), { taskId: own, requestHash, ...success }, ownTask ?? assert.fail()),
+      await settleAtOnce(contextOf(database), { ...settled(own), requestHash, ...success }, ownTask ?? assert.fail()),
       await settleAtOnce(
         contextOf(database),
-        { taskId: other, requestHash: hashOf('a hare'), ...success },
+        { ...settled(other), requestHash: hashOf('a hare'), ...success },
         otherTask ?? assert.fail(),
       ),
     ];
@@ -113,12 +118,12 @@ describe('a settlement', () => {
     const task = await readWorkingTask(room.database, taskId);
     const database: Database = { ...room.database, transaction: () => Promise.reject(new Error('it is away')) };
 
-    assert.equal(await settleAtOnce(contextOf(database), { taskId, ...success }, task), undefined);
+    assert.equal(await settleAtOnce(contextOf(database), { ...settled(taskId), ...success }, task), undefined);
 
     assert.equal((await readWorkingTask(room.database, taskId)).status, 'queued');
-    assert.deepEqual(await settle({ taskId, ...success }), { status: 'success', reason: null });
+    assert.deepEqual(await settle({ ...settled(taskId), ...success }), { status: 'success', reason: null });
     // The second settlement of one task follows the first.
-    const later = await settleAtOnce(contextOf(room.database), { taskId, ...success }, task);
+    const later = await settleAtOnce(contextOf(room.database), { ...settled(taskId), ...success }, task);
     assert.deepEqual(later, { status: 'success', reason: null });
     assert.deepEqual(await verifyLedger(room.database), []);
   });

@@ -70,7 +70,6 @@ function submitOf(benchOf: () => GenerationBench) {
       stopSignal: signal,
       stopSignals: { requested: signal, deadline: signal },
       hasSlot: true,
-      mayWait: false,
       scratch: '',
       onProgress: () => undefined,
     };

@@ -114,7 +114,6 @@ describe('a job that failed without a bill', () => {
       accountId: 'any',
       model,
       isUpstream: true,
-      mayWait: true,
       handlingSeconds: SECONDS,
       archivingSeconds: SECONDS,
     };
@@ -146,13 +145,13 @@ describe('a job that failed without a bill', () => {
   it('goes to the next upstream, which is visible in the timeline, and frees its slot', async () => {
     const task = await begin('acme/pair');
 
-    assert.equal((await task.submit()).place, 0);
+    assert.equal((await task.submit()).upstreamIndex, 0);
     assert.deepEqual(await task.slots(), ['one']);
     assert.deepEqual(await task.await(0), { kind: 'failed' });
     assert.deepEqual(await task.slots(), []);
     assert.equal(await readGeneration(room.database, task.taskId), undefined);
     const second = await task.submit();
-    assert.deepEqual([second.kind, second.place, second.jobId], ['job', 1, 'job-two']);
+    assert.deepEqual([second.kind, second.upstreamIndex, second.jobId], ['job', 1, 'job-two']);
     assert.deepEqual(await task.slots(), ['two']);
 
     assert.deepEqual(task.script.sent, ['one', 'two']);
@@ -184,8 +183,6 @@ describe('a job that failed without a bill', () => {
       ['acme/refused', unbilled, 0],
       ['acme/silent', unbilled, 0],
       ['acme/fails', billed, 0],
-      // The workflow of an earlier release.
-      ['acme/fails', unbilled, undefined],
     ] as const) {
       const task = await begin(model, { poll });
       await task.submit();
@@ -257,7 +254,7 @@ describe('a job that failed without a bill', () => {
     assert.deepEqual([await other.slots(), await task.slots()], [['two'], []]);
     await assert.rejects(other.await(1), fails('provider_error'));
     const granted = await task.submit();
-    assert.deepEqual([granted.kind, granted.place], ['job', 1]);
+    assert.deepEqual([granted.kind, granted.upstreamIndex], ['job', 1]);
     assert.deepEqual([await other.slots(), await task.slots()], [[], ['two']]);
     await assert.rejects(task.await(1), fails('provider_error'));
   });

@@ -131,7 +131,7 @@ describe('a pool of upstreams', () => {
     const { accountId, model: name } = await readWorkingTask(room.database, taskId);
     const input = { taskId, accountId, model: name, handlingSeconds, archivingSeconds: MINUTE_SECONDS };
     try {
-      const result = await submitGeneration(context, newAttempt(), { ...input, isUpstream: true, mayWait: true });
+      const result = await submitGeneration(context, newAttempt(), { ...input, isUpstream: true });
       return result.kind === 'job' ? await upstreamOf(taskId) : result.kind;
     } catch (error) {
       if (!(error instanceof GenerationFailure)) throw error;

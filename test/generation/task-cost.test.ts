@@ -109,8 +109,8 @@ describe('the cost of a task', () => {
     const verdict = await verdictOf(
       bench.context,
       reason === undefined
-        ? { taskId, status: 'success', outputs: [image] }
-        : { taskId, status: 'fail', reason, ...(billedUsd === undefined ? {} : { billedUsd }) },
+        ? { taskId, accountId: 'any', status: 'success', outputs: [image] }
+        : { taskId, accountId: 'any', status: 'fail', reason, ...(billedUsd === undefined ? {} : { billedUsd }) },
     );
     for (let times = 0; times < 2; times++) {
       await settleTask(room.database, taskId, verdict, { retentionDays: 7 });

@@ -67,7 +67,6 @@ describe('the cost of a submit that is repeatable and was not announced', () => 
       stopSignal: cancel.signal,
       stopSignals: { requested: cancel.signal, deadline: cancel.signal },
       hasSlot: true,
-      mayWait: false,
       scratch: '',
       onProgress: () => undefined,
     };

@@ -1,4 +1,4 @@
-/** What is read from the history of a run, using the histories that releases have recorded and some of this release. */
+/** What is read from the history of a run, using recorded histories and some that are written here. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
@@ -48,17 +48,17 @@ const endedWith = (type: string): object => ({
 });
 
 describe('the history of a run', () => {
-  it('of an earlier release has its result and the files that it had archived', async () => {
+  it('has its result and the files that it had archived', async () => {
     const { outcome, files, mayHaveSubmitted } = await recorded('success');
 
     assert.deepEqual(outcome, { status: 'success' });
     assert.equal(mayHaveSubmitted, true);
     assert.equal(files?.length, 1);
     assert.match(files[0]?.key ?? '', /^outputs\/.*-generated-/);
-    assert.equal(files[0]?.sizeBytes, 1_275_160);
+    assert.ok((files[0]?.sizeBytes ?? 0) > 1_000_000);
   });
 
-  it('of an earlier release has the reason of its failure', async () => {
+  it('has the reason of its failure', async () => {
     const outcomes = await Promise.all(
       ['provider-failure', 'outcome-unknown', 'cancel'].map(async (name) => (await recorded(name)).outcome),
     );
@@ -70,14 +70,23 @@ describe('the history of a run', () => {
     ]);
   });
 
-  it('of an earlier release has a job without an id', async () => {
+  it('has the job that it had when it was cancelled', async () => {
     const { job, mayHaveSubmitted } = await recorded('cancel-with-job');
 
-    assert.deepEqual([job, mayHaveSubmitted], [undefined, true]);
+    assert.equal(job?.upstreamIndex, 0);
+    assert.match(job.jobId, /^tk-svc-/);
+    assert.equal(mayHaveSubmitted, true);
+  });
+
+  it('has no job if its id is not plain enough to be recorded', () => {
+    const submitted = answered({ kind: 'job', upstreamIndex: 1 });
+    const { job, mayHaveSubmitted, upstreamIndex } = readRunHistory(historyOf([['submitGeneration', submitted]]));
+
+    assert.deepEqual([job, mayHaveSubmitted, upstreamIndex], [undefined, true, 1]);
   });
 
   it('has the job, its upstream and its request', () => {
-    const submitted = answered({ kind: 'job', jobId: 'job-7', place: 2, requestHash: 'abcd' });
+    const submitted = answered({ kind: 'job', jobId: 'job-7', upstreamIndex: 2, requestHash: 'abcd' });
     const record = readRunHistory(
       historyOf([['submitGeneration', submitted]], endedWith(TASK_NOT_FOUND), { earlierRunId: 'run-1' }),
     );
@@ -95,7 +104,7 @@ describe('the history of a run', () => {
   });
 
   it('has no job after one that failed and is not billed, but the next one', () => {
-    const first = ['submitGeneration', answered({ kind: 'job', jobId: 'job-1', place: 0 })] as const;
+    const first = ['submitGeneration', answered({ kind: 'job', jobId: 'job-1', upstreamIndex: 0 })] as const;
     const failed = ['awaitGeneration', answered({ kind: 'failed' })] as const;
     const about = (...more: Parameters<typeof historyOf>[0]): readonly unknown[] => {
       const { job, mayHaveSubmitted, upstreamIndex, hasBegun } = readRunHistory(historyOf([first, failed, ...more]));
@@ -105,7 +114,7 @@ describe('the history of a run', () => {
     assert.deepEqual(about(), [undefined, false, undefined, true]);
     // It was sent, or not, to an upstream that is not known.
     assert.deepEqual(about(['submitGeneration', {}]), [undefined, true, undefined, true]);
-    const second = ['submitGeneration', answered({ kind: 'job', jobId: 'job-2', place: 1 })] as const;
+    const second = ['submitGeneration', answered({ kind: 'job', jobId: 'job-2', upstreamIndex: 1 })] as const;
     assert.deepEqual(about(second), [{ jobId: 'job-2', upstreamIndex: 1 }, true, 1, true]);
     assert.deepEqual(about(second, failed), [undefined, false, undefined, true]);
   });
@@ -148,7 +157,7 @@ describe('the history of a run', () => {
 
     assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND)), [false, undefined]);
     assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, {})), [false, undefined]);
-    assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, { place: 1 })), [true, 1]);
+    assert.deepEqual(mayHave(failedWith(TASK_NOT_FOUND, { upstreamIndex: 1 })), [true, 1]);
     // Terminated from outside in the middle of it.
     assert.deepEqual(mayHave({}), [true, undefined]);
     assert.deepEqual(mayHave(answered({ kind: 'over' })), [false, undefined]);
@@ -162,7 +171,7 @@ describe('the history of a run', () => {
     assert.equal(readRunHistory(historyOf([waiting, ['submitGeneration', {}]])).mayHaveSubmitted, true);
     const gone = ['submitGeneration', failedWith(TASK_NOT_FOUND)] as const;
     assert.equal(readRunHistory(historyOf([waiting, gone], endedWith(TASK_NOT_FOUND))).mayHaveSubmitted, false);
-    const sent = ['submitGeneration', answered({ kind: 'job', jobId: 'one', place: 0 })] as const;
+    const sent = ['submitGeneration', answered({ kind: 'job', jobId: 'one', upstreamIndex: 0 })] as const;
     assert.equal(readRunHistory(historyOf([waiting, sent])).mayHaveSubmitted, true);
   });
 

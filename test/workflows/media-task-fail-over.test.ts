@@ -56,7 +56,7 @@ describe('a mediaTask whose job failed and is not billed', () => {
     let submits = 0;
     const submitGeneration: Script['submitGeneration'] = (input) =>
       ++submits === 2 ? Promise.resolve({ kind: 'waiting', waitMs: 100 }) : script.submitGeneration(input);
-    const task = await lab.startTask({ ...script, submitGeneration }, { ...FAILS_OVER, isCapped: true });
+    const task = await lab.startTask({ ...script, submitGeneration }, FAILS_OVER);
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
     assert.equal(inputsOf(task, 'submitGeneration').length, 3);

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CancelledFailure } from '@temporalio/common';
 import { SLOT_SIGNAL } from '../../src/domain/workflow-ids.ts';
-import type { SubmitInput, SubmitResult } from '../../workflows/contracts.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
 import { Milestone, openLab } from './workflow-lab.ts';
 import type { LabTask, WorkflowLab } from './workflow-lab.ts';
 
-const CAPPED = { isUpstream: true, isCapped: true } as const;
+const UPSTREAM = { isUpstream: true } as const;
 /** Far beyond what a test may take. */
 const LONG_MS = 3_600_000;
 
@@ -24,10 +24,6 @@ const isWaiting = (task: LabTask, times = 1): Promise<void> => {
   let seen = 0;
   return task.waitForEvent((event) => event.timerStartedEventAttributes != null && ++seen === times);
 };
-const mayWait = (task: LabTask): unknown[] =>
-  task.calls
-    .filter(({ activity }) => activity === 'submitGeneration')
-    .map(({ input }) => (input as SubmitInput).mayWait ?? false);
 
 describe('a mediaTask whose upstream is at its cap', () => {
   let lab: WorkflowLab;
@@ -38,7 +34,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
   after(() => lab.close());
 
   it('submits again when it is signalled that it has a slot, and not before', async () => {
-    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, CAPPED);
+    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, UPSTREAM);
     await isWaiting(task);
     assert.deepEqual(task.callNames, ['submitGeneration']);
 
@@ -46,7 +42,6 @@ describe('a mediaTask whose upstream is at its cap', () => {
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
     assert.deepEqual(task.callNames, ['submitGeneration', 'submitGeneration', 'archiveOutputs', 'settleTask']);
-    assert.deepEqual(mayWait(task), [true, true]);
   });
 
   it('accepts a signal that arrived before the instruction to wait', async () => {
@@ -61,7 +56,7 @@ describe('a mediaTask whose upstream is at its cap', () => {
           return answer();
         },
       },
-      CAPPED,
+      UPSTREAM,
     );
     await started.reached;
     await task.handle.signal(SLOT_SIGNAL);
@@ -72,26 +67,19 @@ describe('a mediaTask whose upstream is at its cap', () => {
   });
 
   it('waits again when the slot was gone, and polls by itself after the given time', async () => {
-    const task = await lab.startTask({ submitGeneration: fullFor(2, 200) }, CAPPED);
+    const task = await lab.startTask({ submitGeneration: fullFor(2, 200) }, UPSTREAM);
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
     assert.deepEqual(task.callNames.filter((name) => name === 'submitGeneration').length, 3);
   });
 
   it('settles as cancelled when that happens while it waits, and leaves the queue', async () => {
-    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, CAPPED);
+    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, UPSTREAM);
     await isWaiting(task);
 
     await task.handle.cancel();
 
     assert.ok((await task.failure()) instanceof CancelledFailure);
     assert.deepEqual(task.callNames, ['submitGeneration', 'cancelGeneration', 'settleTask']);
-  });
-
-  it('does not offer to wait when no upstream has a cap', async () => {
-    const task = await lab.startTask({}, { isUpstream: true });
-
-    assert.deepEqual(await task.result(), { status: 'success', reason: null });
-    assert.deepEqual(mayWait(task), [false]);
   });
 });

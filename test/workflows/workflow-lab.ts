@@ -96,16 +96,15 @@ export class WorkflowLab {
   /** Starts a task's workflow as the launcher does. */
   async startTask(
     script: Script = {},
-    facts: Pick<
-      MediaTaskInput,
-      'route' | 'isUpstream' | 'isCapped' | 'failsOver' | 'showsOnlyEnd' | 'earlierRunId'
-    > = {},
+    facts: Partial<Pick<MediaTaskInput, 'route' | 'isUpstream' | 'failsOver' | 'earlierRunId'>> = {},
   ): Promise<LabTask> {
     const taskId = this.#enter(script);
     const input: MediaTaskInput = {
       taskId,
       accountId: 'acct_lab',
       model: 'lab/image',
+      queuedSeconds: 60,
+      isUpstream: false,
       handlingSeconds: 60,
       archivingSeconds: 60,
       ...facts,
@@ -243,7 +242,7 @@ export class LabTask {
 }
 
 /** The current values of our own search attributes of a workflow. */
-export async function searchAttributesOf(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
+async function searchAttributesOf(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
   const { typedSearchAttributes } = await handle.describe();
   const pairs = typedSearchAttributes.getAll().map((pair) => [pair.key.name, pair.value] as const);
   return Object.fromEntries(pairs.filter(([name]) => (SEARCH_ATTRIBUTE_NAMES as readonly string[]).includes(name)));

@@ -17,10 +17,9 @@ export interface Settler {
   /**
    * Ends a task, or returns how it ended (settle.ts).
    *
-   * @param accountId undefined: the caller does not know it, and the task is settled by itself.
    * @returns undefined: there is no such task.
    */
-  settle(taskId: TaskId, accountId: string | undefined, verdict: Verdict): Promise<Outcome | undefined>;
+  settle(taskId: TaskId, accountId: string, verdict: Verdict): Promise<Outcome | undefined>;
 }
 
 export interface SettlerOptions extends Pick<SettleOptions, 'retentionDays' | 'onSettled'> {
@@ -43,7 +42,6 @@ export function createSettler({ database, accountDatabase, ...options }: Settler
   });
   return {
     settle(taskId, accountId, verdict) {
-      if (accountId === undefined) return settleTask(database, taskId, verdict, options);
       return new Promise((resolve, reject) => {
         batches.add(accountId, { taskId, verdict, resolve, reject });
       });
