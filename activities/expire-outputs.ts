@@ -2,8 +2,8 @@
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
  * (src/objects/uploads.ts and prune-files.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
- * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts), the tasks themselves (src/tasks/lifecycle/prune.ts), and the
- * promotions, batches and text calls in the background that seem abandoned.
+ * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts) and the tasks themselves
+ * (src/tasks/lifecycle/prune.ts). Promotions that seem abandoned are requested again.
  */
 import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
@@ -65,8 +65,8 @@ export function createExpireOutputs(context: ActivityContext, passMs = PASS_MS):
         async inputs() {
           // Contract §4: `INPUT_RETENTION_DAYS` after a task's end its input is erased; 0 keeps it.
           if (config.inputRetentionDays === 0) return 0;
-          const settlementOfEarlierRun = now - config.inputRetentionDays * MS_PER_DAY;
-          return eachBatch((limit) => eraseOldInputs(database, settlementOfEarlierRun, limit));
+          const endedBefore = now - config.inputRetentionDays * MS_PER_DAY;
+          return eachBatch((limit) => eraseOldInputs(database, endedBefore, limit));
         },
         responses: async () => {
           const stored = await eachBatch((limit) => deleteExpiredResponses(database, { now, limit }));

@@ -3,11 +3,9 @@
  * it.
  */
 export { deliverCallback } from './deliver-callback.ts';
-export { expireOutputs } from './expire-outputs.ts';
 export { maintain } from './maintain.ts';
 export { mediaTask } from './media-task.ts';
 export { meterStorage } from './meter-storage.ts';
 export { promoteOutput } from './promote-output.ts';
-export { reconcile } from './reconcile.ts';
 export { stopGeneration } from './stop-generation.ts';
 export { sweepObjects } from './sweep-objects.ts';

@@ -14,7 +14,7 @@ import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox/outbox.ts';
 import { markStore } from '../../src/objects/stores/store-owner.ts';
-import type { MeterResult, ReconcileResult, SweepResult } from '../../workflows/contracts.ts';
+import type { MaintainResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
 import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
 import type { ServedApp } from '../http/serve.ts';
@@ -225,9 +225,9 @@ describe('a pass', () => {
     const [stuck = assert.fail('there is no task')] = ids;
     bad.add(stuck);
 
-    const result = await maintenance.run<ReconcileResult>('reconcile');
+    const { repair } = await maintenance.run<MaintainResult>('maintain');
 
-    assert.equal(result.restarted, 2);
+    assert.equal(repair.restarted, 2);
     assert.deepEqual(await failing('task'), [stuck]);
     const restarted = await served.room.rows<{ id: string }>(
       `SELECT subject_id AS id FROM outbox WHERE kind = 'start_task' AND subject_id = ANY ($1)`,

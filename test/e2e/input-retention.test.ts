@@ -1,15 +1,14 @@
 /**
- * Inputs are erased by their age (contract §4 `INPUT_RETENTION_DAYS`): by the pass that the Schedule starts, on a real
- * Temporal server and a clock that the test advances.
+ * Inputs are erased by their age (contract §4 `INPUT_RETENTION_DAYS`): by the pass of every minute, on a clock that the
+ * test advances.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { body } from '../tasks/task-room.ts';
-import { openPasses } from '../support/passes.ts';
+import { createPasses } from '../support/passes.ts';
 import type { Passes } from '../support/passes.ts';
-import '../support/quiet-temporal.ts';
 
 const DAY_MS = 86_400_000;
 const REQUEST = body({ input: { prompt: 'a prompt that grows old' } });
@@ -22,10 +21,9 @@ describe('the input of a task', () => {
   before(async () => {
     served = await serveApp({ now: () => Date.now() + ahead });
     account = await served.newAccount();
-    passes = await openPasses(served);
+    passes = createPasses(served);
   });
   after(async () => {
-    await passes.close();
     await served.close();
   });
 

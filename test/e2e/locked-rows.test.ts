@@ -116,7 +116,7 @@ describe('a row that stays locked', () => {
     }, 10);
     t.after(() => clearInterval(look));
 
-    await maintenance.run('reconcile');
+    await maintenance.run('maintain');
 
     assert.equal((await readTask(served.room.database, due.at(-1) ?? assert.fail())).errorReason, 'timed_out');
     assert.deepEqual(new Set(await failing('task')), new Set(due.slice(0, -1)));
@@ -182,7 +182,7 @@ describe('a row that stays locked', () => {
       (await served.newAccount()).id,
     );
 
-    await maintenance.run('expireOutputs');
+    await maintenance.expire();
 
     assert.deepEqual(await failing('expiry'), ['outputs']);
     const [file] = await served.room.rows<{ isGone: boolean }>(

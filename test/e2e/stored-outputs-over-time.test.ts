@@ -60,7 +60,7 @@ describe('a stored output', () => {
     await served.close();
   });
 
-  const expire = (): Promise<ExpireResult> => maintenance.run('expireOutputs');
+  const expire = (): Promise<ExpireResult> => maintenance.expire();
   const sweep = (target: SweepInput['target'] = 'deleted'): Promise<SweepResult> =>
     maintenance.run('sweepObjects', { target });
   const meter = (): Promise<MeterResult> => maintenance.run('meterStorage');

@@ -96,7 +96,7 @@ describe('a worker that is stopped during a pass', () => {
     await served.room.rows(`UPDATE tasks SET updated_at = now() - interval '1 minute'`);
     const tasks = stopAt(/^tk-svc-/);
 
-    await assertStopped(maintenance.run('reconcile'));
+    await assertStopped(maintenance.run('maintain'));
 
     assert.equal(tasks.count(), 10);
   });
@@ -117,7 +117,7 @@ describe('a worker that is stopped during a pass', () => {
   it('of the expiry continues with no other kind', async () => {
     const first = stopAt(/^(?:expire_outputs|expire_uploads|erase_old_inputs|delete_expired_text_responses)$/);
 
-    await assertStopped(maintenance.run('expireOutputs'));
+    await assertStopped(maintenance.run('maintain'));
 
     assert.equal(first.count(), 1);
   });

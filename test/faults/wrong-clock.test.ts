@@ -13,7 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { taskQueueOf } from '../../src/domain/workflow-ids.ts';
-import type { ExpireResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
+import type { MaintainResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { writeModelFiles } from '../support/model-files.ts';
@@ -240,7 +240,7 @@ for (const [name, shiftMs] of Object.entries(SHIFTS)) {
           file.sha,
         );
 
-        await run<ExpireResult>('expireOutputs');
+        await run<MaintainResult>('maintain');
         const metered = await run<MeterResult>('meterStorage');
         await run<SweepResult>('sweepObjects', { target: 'deleted' });
         await run<SweepResult>('sweepObjects', { target: 'unnamed' });

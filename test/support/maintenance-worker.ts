@@ -20,7 +20,9 @@ import type { WorkflowGateway } from '../../src/temporal/workflow-gateway.ts';
 import { createCancelFeed } from '../../src/tasks/record/cancel-feed.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
+import type { ExpireResult } from '../../workflows/contracts.ts';
 import type { ServedApp } from '../http/serve.ts';
+import { runActivity } from './run-activity.ts';
 import { createTestNamespace } from './test-namespace.ts';
 
 export interface MaintenanceWorker {
@@ -28,6 +30,8 @@ export interface MaintenanceWorker {
   readonly client: Client;
   /** Runs one workflow until it ends. @throws its failure. */
   run<Result>(type: string, ...args: unknown[]): Promise<Result>;
+  /** Runs one part of the workflow `maintain` alone: records what has expired. */
+  expire(): Promise<ExpireResult>;
   close(): Promise<void>;
 }
 
@@ -85,6 +89,7 @@ export async function startMaintenanceWorker(
         args,
       }) as Promise<Result>;
     },
+    expire: () => runActivity(() => activities.expireOutputs()),
     async close() {
       for (const worker of workers) worker.shutdown();
       await finished;

@@ -1,4 +1,4 @@
-/** The delivery of a callback and the repair pass, as workflows: what follows from the results of their activities. */
+/** The delivery of a callback as a workflow: what follows from the results of its activity. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Context } from '@temporalio/activity';
@@ -10,7 +10,7 @@ import type { WorkflowLab } from './workflow-lab.ts';
 let lab: WorkflowLab;
 before(async () => {
   lab = await openLab();
-  await lab.startWorkers(['media', 'callbacks', 'maintenance']);
+  await lab.startWorkers(['callbacks']);
 });
 after(() => lab.close());
 
@@ -90,30 +90,3 @@ describe('deliverCallback', () => {
     assert.ok((await delivery.failure()) instanceof CancelledFailure);
   });
 });
-
-describe('reconcile', () => {
-  it('runs once, and returns what was done', async () => {
-    const pass = await lab.startReconcile();
-
-    assert.deepEqual(await pass.result(), { checked: 3, settled: 2, restarted: 1 });
-  });
-
-  it('continues where a part of the pass stopped, and adds up what was done', async () => {
-    const pass = await lab.startReconcile({
-      reconcileTasks: (input) =>
-        Promise.resolve({
-          checked: 1,
-          settled: 1,
-          restarted: 0,
-          ...(input?.after === 'b' ? {} : { next: nextOf(input) }),
-        }),
-    });
-
-    assert.deepEqual(await pass.result(), { checked: 3, settled: 3, restarted: 0 });
-  });
-});
-
-/** The parts of a pass: the first, `a`, `b`. */
-function nextOf(input: { readonly after?: string } | undefined): string {
-  return input?.after === undefined ? 'a' : 'b';
-}

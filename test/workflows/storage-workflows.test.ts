@@ -49,7 +49,6 @@ describe('promoteOutput', () => {
 
 describe('the passes', () => {
   for (const [type, input, result] of [
-    ['expireOutputs', [], { outputs: 3, files: 2, inputs: 4, responses: 5, requested: 1, textCalls: 0, tasks: 0 }],
     ['sweepObjects', [{ target: 'deleted' }], { deleted: 4 }],
     ['sweepObjects', [{ target: 'unnamed' }], { deleted: 4 }],
     ['meterStorage', [], { days: 5, returned: 1 }],
@@ -84,7 +83,7 @@ describe('the passes', () => {
         return Promise.reject(new Error('the database is away'));
       },
     };
-    const pass = await lab.startOther('expireOutputs', script);
+    const pass = await lab.startOther('maintain', script);
 
     await pass.failure();
     assert.equal(attempts, 2);

@@ -117,12 +117,6 @@ export class WorkflowLab {
     return this.#start('deliverCallback', taskId, `callback-${taskId}`, [{ taskId }]);
   }
 
-  async startReconcile(script: Script = {}): Promise<LabTask> {
-    // Its activity belongs to no task.
-    this.#scripts.set('', { script, calls: [] });
-    return this.#start('reconcile', 'tk-svc-NONE', `reconcile-${randomBytes(4).toString('hex')}`, []);
-  }
-
   /** Starts a workflow that belongs to no task. */
   async startOther(type: OtherWorkflow, script: Script = {}, ...args: unknown[]): Promise<LabTask> {
     this.#scripts.set('', { script, calls: [] });
@@ -183,8 +177,8 @@ export class WorkflowLab {
   }
 }
 
-type OtherWorkflow = 'maintain' | 'promoteOutput' | 'expireOutputs' | 'sweepObjects' | 'meterStorage';
-type WorkflowType = 'mediaTask' | 'deliverCallback' | 'reconcile' | OtherWorkflow;
+type OtherWorkflow = 'maintain' | 'promoteOutput' | 'sweepObjects' | 'meterStorage';
+type WorkflowType = 'mediaTask' | 'deliverCallback' | OtherWorkflow;
 
 /** One workflow under test. */
 export class LabTask {
