@@ -4,12 +4,7 @@
  */
 import type { Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import {
-  BEGINS_WITHIN_MS,
-  listRecordingWorkers,
-  listUnattendedWaits,
-  listWaitingTasks,
-} from '../tasks/record/waiting-tasks.ts';
+import { BEGINS_WITHIN_MS, listUnattendedWaits, listWaitingTasks, listWorkers } from '../tasks/record/waiting-tasks.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
@@ -62,12 +57,12 @@ export async function handBackLostWaits({
 }): Promise<void> {
   const unattended = await listUnattendedWaits(database, identity);
   if (unattended.length === 0) return;
-  const recording = await listRecordingWorkers(database);
+  const workers = await listWorkers(database);
   for (const taskId of unattended) {
     const lost = await gateway.failAttempts(
       taskId,
       'awaitGeneration',
-      (attempt) => recording.has(attempt.identity) && now() - attempt.startedAt >= BEGINS_WITHIN_MS,
+      (attempt) => workers.has(attempt.identity) && now() - attempt.startedAt >= BEGINS_WITHIN_MS,
     );
     if (lost > 0) logger.warn({ taskId }, 'a worker never got the wait that Temporal gave it; handing it back');
   }

@@ -17,7 +17,7 @@ const LATE_MS = 9_000;
 const beatStatement: Statement = {
   name: 'beat_worker_process',
   text: `WITH own AS (
-           INSERT INTO worker_processes (id, seen_at, records_waits) VALUES ($1, clock_timestamp(), true)
+           INSERT INTO worker_processes (id, seen_at) VALUES ($1, clock_timestamp())
            ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at)
          SELECT id, seen_at::text AS "seenAt" FROM worker_processes WHERE id <> $1`,
 };

@@ -56,7 +56,7 @@ const selectUnattended: Statement = {
           WHERE t.completed_at IS NULL AND t.status = 'handling' AND g.state = 'submitted'
             AND g.updated_at < now() - make_interval(secs => ${BEGINS_WITHIN_MS / 1000})
             AND NOT EXISTS (SELECT 1 FROM worker_processes w WHERE w.id = g.awaited_by)
-            AND $1 = (SELECT min(id) FROM worker_processes WHERE records_waits)
+            AND $1 = (SELECT min(id) FROM worker_processes)
           ORDER BY random() LIMIT ${MAX_UNATTENDED}`,
 };
 
@@ -70,13 +70,10 @@ export async function listUnattendedWaits(database: Queryable, identity: string)
   return rows.map(({ id }) => id);
 }
 
-const selectRecording: Statement = {
-  name: 'select_workers_that_record_waits',
-  text: 'SELECT id FROM worker_processes WHERE records_waits',
-};
+const selectWorkers: Statement = { name: 'select_workers', text: 'SELECT id FROM worker_processes' };
 
-/** The workers that record their waits; those of earlier releases do not. */
-export async function listRecordingWorkers(database: Queryable): Promise<ReadonlySet<string>> {
-  const rows = await database.query<{ id: string }>(selectRecording);
+/** The identities of the workers that run, as far as is known. */
+export async function listWorkers(database: Queryable): Promise<ReadonlySet<string>> {
+  const rows = await database.query<{ id: string }>(selectWorkers);
   return new Set(rows.map(({ id }) => id));
 }
