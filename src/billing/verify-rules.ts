@@ -33,7 +33,7 @@ const ALL_TASKS = `(SELECT id, account_id, held_micro_usd, captured_micro_usd, c
 const balances = rules(
   'balances',
   `WITH parts AS (
-     SELECT account_id, wallet_id, coalesce(sum(abs(amount_micro_usd)), 0) AS moved,
+     SELECT account_id, wallet_id,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind IN ('topup', 'adjustment')), 0) AS paid_in,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'hold'), 0) AS holds,
             coalesce(sum(amount_micro_usd) FILTER (WHERE kind = 'capture'), 0) AS captures,
@@ -70,12 +70,11 @@ const balances = rules(
      FROM parts p LEFT JOIN account_counters c USING (account_id)
     WHERE c.account_id IS NULL
    UNION ALL
-   -- A release that does not know wallets writes entries of 0 for tasks that cost nothing.
    SELECT 'every entry is of the wallet of its account', p.account_id,
           format('entries of wallet %s, and the wallet of the account is %s', coalesce(p.wallet_id, p.account_id),
                  coalesce(c.wallet_id, c.account_id))
      FROM parts p JOIN account_counters c USING (account_id)
-    WHERE p.moved > 0 AND p.wallet_id IS DISTINCT FROM c.wallet_id
+    WHERE p.wallet_id IS DISTINCT FROM c.wallet_id
    UNION ALL
    SELECT 'an account that draws on a wallet has no money beside it', account_id,
           format('available %s, held %s', available_micro_usd, held_micro_usd)
@@ -157,7 +156,7 @@ const tasks = rules(
        OR s.captured <> t.captured_micro_usd`,
 );
 
-/** A row without a process is no call: it keeps out a hold that was never confirmed (migrations/0005_text.sql). */
+/** A row without a process is no call: it keeps out a hold that was never confirmed (migrations/0001_schema.sql). */
 const textCalls = rules(
   'text_calls',
   `WITH settled AS (

@@ -36,7 +36,7 @@ export function createProgram(name: string): Command {
 export async function runProgram(program: CommandUnknownOpts, args: readonly string[], missing: string): Promise<void> {
   prepare(program, missing);
   try {
-    await program.parseAsync(normalise(program, args), { from: 'user' });
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     // Help was requested.
     if (error instanceof CommanderError && error.exitCode === 0) return;
@@ -86,26 +86,6 @@ function requireSingle(command: CommandUnknownOpts, option: Option): void {
     if (isGiven) throw new UsageError(`--${option.name()}: given more than once`);
     isGiven = true;
   });
-}
-
-/**
- * Spells arguments as commander expects them. Options may be in camel case (`--dataDir`), and the values of a list may
- * follow an equals sign (`--scopes=tasks:read tasks:write`), as in earlier releases.
- */
-function normalise(program: CommandUnknownOpts, args: readonly string[]): string[] {
-  const options = allOptions(program);
-  return args.flatMap((argument) => {
-    const [flag = ''] = argument.split('=', 1);
-    const spelt = flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    const option = options.find(({ long }) => long === spelt);
-    if (option === undefined) return [argument];
-    const value = argument.slice(flag.length);
-    return option.variadic && value !== '' ? [spelt, value.slice(1)] : [`${spelt}${value}`];
-  });
-}
-
-function allOptions(command: CommandUnknownOpts): readonly Option[] {
-  return [...command.options, ...command.commands.flatMap(allOptions)];
 }
 
 /** The parser of an option that is a whole number. */

@@ -236,9 +236,7 @@ async function factsOfFile(
   object: InputObject | undefined,
   { file, accountId }: Target,
 ): Promise<Pick<FileFacts, 'mimeType' | 'durationSeconds'>> {
-  // An earlier release did not record the length of uploads.
-  const isRecorded = object !== undefined && (object.durationSeconds !== null || object.mimeType.startsWith('image/'));
-  if (isRecorded) return object;
+  if (object !== undefined) return object;
   try {
     return factsOf(await inspector.inspectFile(accountId, file));
   } catch (error) {

@@ -19,8 +19,8 @@ export interface Instance {
   readonly databaseUrl: string;
   readonly storeUrl: string;
   readonly dataDir: string;
-  /** When its processes were started, in ISO 8601; absent if an earlier release runs. */
-  readonly startedAt?: string;
+  /** When its processes were started, in ISO 8601. */
+  readonly startedAt: string;
   /** The configuration that its processes run with: what `admin` needs to work on the same installation. */
   readonly environment: Readonly<Record<string, string>>;
   /** Upstreams whose credentials are in the environment of its processes, by name; the credentials are not stored. */

@@ -35,13 +35,7 @@ const SECRET_BYTES = 32;
 export async function readOrCreateSecrets(directory: string, hasDatabase: boolean): Promise<InstallationSecrets> {
   const file = path.join(directory, SECRETS_FILE);
   const found = await readSecrets(directory);
-  if (found !== undefined) {
-    if (found.adminToken !== undefined) return { ...found, adminToken: found.adminToken };
-    // Data directories from before the admin listener existed.
-    const completed = { ...found, adminToken: randomSecret() };
-    await writeSecrets(file, completed);
-    return completed;
-  }
+  if (found !== undefined) return found;
   if (hasDatabase) {
     throw new StandaloneError(
       `${file} is missing, and the database in the same directory cannot be opened without it. Restore that file.`,
@@ -58,7 +52,7 @@ export async function readOrCreateSecrets(directory: string, hasDatabase: boolea
 }
 
 /** The secrets of a data directory; undefined if it has none yet. @throws {StandaloneError} they are damaged. */
-export async function readSecrets(directory: string): Promise<StoredSecrets | undefined> {
+export async function readSecrets(directory: string): Promise<InstallationSecrets | undefined> {
   const file = path.join(directory, SECRETS_FILE);
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (errorCodeOf(error) === 'ENOENT') return undefined;
@@ -93,16 +87,13 @@ export async function deleteFallbacks(directory: string): Promise<void> {
   await writeSecrets(path.join(directory, SECRETS_FILE), kept);
 }
 
-async function requireSecrets(directory: string): Promise<StoredSecrets> {
+async function requireSecrets(directory: string): Promise<InstallationSecrets> {
   const found = await readSecrets(directory);
   if (found === undefined) throw new StandaloneError(`${directory} has no ${SECRETS_FILE}: npm start makes one there`);
   return found;
 }
 
-/** The content of a file that may have been written by an earlier release. */
-type StoredSecrets = Omit<InstallationSecrets, 'adminToken'> & { readonly adminToken: string | undefined };
-
-async function writeSecrets(file: string, secrets: StoredSecrets): Promise<void> {
+async function writeSecrets(file: string, secrets: InstallationSecrets): Promise<void> {
   await writeFileAtomically(file, `${JSON.stringify(secrets, null, 2)}\n`, 0o600);
 }
 
@@ -110,7 +101,7 @@ function randomSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-function parseSecrets(text: string, file: string): StoredSecrets {
+function parseSecrets(text: string, file: string): InstallationSecrets {
   try {
     const found = JSON.parse(text) as Partial<Record<keyof InstallationSecrets, unknown>>;
     const { urlSigningKey, encryptionKey, postgresPassword, adminToken } = found;
@@ -119,7 +110,7 @@ function parseSecrets(text: string, file: string): StoredSecrets {
       typeof urlSigningKey === 'string' &&
       typeof encryptionKey === 'string' &&
       typeof postgresPassword === 'string' &&
-      (typeof adminToken === 'string' || adminToken === undefined) &&
+      typeof adminToken === 'string' &&
       isListOfKeys(urlSigningKeyFallbacks) &&
       isListOfKeys(encryptionKeyFallbacks)
     ) {

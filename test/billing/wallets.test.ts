@@ -19,7 +19,6 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { newTextCall, openTextProcess, settlementOf } from '../text/money/text-processes.ts';
-import { FORMER_HOLD, FORMER_PAY_IN, FORMER_SETTLE_HOLD } from './former-statements.ts';
 
 const DAY_MS = 86_400_000;
 const RETENTION = { retentionDays: 7 };
@@ -236,54 +235,6 @@ describe('the database', () => {
     assert.match(await refusal(draw, project.accountId, other.accountId), /the wallet of account \w+ cannot change/);
     assert.match(await refusal(draw, project.accountId, null), /the wallet of account \w+ cannot change/);
     assert.match(await refusal(draw, first.accountId, first.accountId), /account_counters_wallet_id_check/);
-  });
-
-  it('lets processes of a former release move nothing of a shared wallet, and everything of others', async () => {
-    const { first, project } = await newPair(10n * PRICE);
-    const [shared, own] = [await create(project), await create(first)];
-    const settle = (accountId: string, reference: string): Promise<string> =>
-      refusal(FORMER_SETTLE_HOLD, accountId, reference, 'key', PRICE, 0n, 'queued', 'acme/images');
-
-    assert.match(await settle(project.accountId, shared), /account_counters_held_micro_usd_check|wallet_id_check/);
-    assert.match(
-      await refusal(FORMER_PAY_IN, project.accountId, 'topup', 1n, 'former-1'),
-      /account_counters_wallet_id_check/,
-    );
-    assert.deepEqual(await room.rows(FORMER_HOLD, project.accountId, PRICE), []);
-    assert.deepEqual(await balanceOf(project), [8n * PRICE, 2n * PRICE]);
-
-    assert.equal(await refusal(FORMER_PAY_IN, first.accountId, 'topup', PRICE, 'former-2'), 'accepted');
-    await room.database.transaction(async (transaction) => {
-      const run = (text: string, values: readonly unknown[]): Promise<unknown> =>
-        transaction.query({ name: '', text }, values);
-      await run(FORMER_SETTLE_HOLD, [first.accountId, own, 'key', PRICE, PRICE, 'queued', 'acme/images']);
-      await run(`DELETE FROM outbox WHERE subject_id = $1`, [own]);
-      await run(
-        `UPDATE tasks SET status = 'fail', error_reason = 'cancelled', captured_micro_usd = held_micro_usd,
-                          completed_at = now() WHERE id = $1`,
-        [own],
-      );
-    });
-    assert.deepEqual(await balanceOf(project), [9n * PRICE, PRICE]);
-  });
-
-  it('accepts what a former release does with tasks that cost nothing', async () => {
-    const { project } = await newPair(PRICE);
-    const taskId = await create(project, { model: 'acme/free' });
-
-    await room.database.transaction(async (transaction) => {
-      const run = (text: string, values: readonly unknown[]): Promise<unknown> =>
-        transaction.query({ name: '', text }, values);
-      await run(FORMER_SETTLE_HOLD, [project.accountId, taskId, 'key', 0n, 0n, 'queued', 'acme/free']);
-      await run(`DELETE FROM outbox WHERE subject_id = $1`, [taskId]);
-      await run(
-        `UPDATE tasks SET status = 'fail', error_reason = 'cancelled', captured_micro_usd = 0,
-                          completed_at = now() WHERE id = $1`,
-        [taskId],
-      );
-    });
-
-    assert.deepEqual(await balanceOf(project), [PRICE, 0n]);
   });
 });
 

@@ -23,6 +23,7 @@ async function publish(environment: Readonly<Record<string, string>>): Promise<v
     databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
     storeUrl: 'file:///nowhere',
     dataDir: directory,
+    startedAt: new Date().toISOString(),
     environment,
   });
 }

@@ -166,6 +166,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
       databaseUrl: room.url,
       storeUrl: 'file:///nowhere',
       dataDir: directory,
+      startedAt: new Date().toISOString(),
       environment: { ...programEnvironment(room.url), ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
     });
 
@@ -347,7 +348,7 @@ describe('admin accounts', { concurrency: 2 }, () => {
     );
     await assertRejected(/missing required argument 'account'/, 'accounts', 'show');
     await assertRejected(/too many arguments for 'show'/, 'accounts', 'show', account, account);
-    await assertRejected(/--data-dir: given more than once/, '--data-dir', 'a', 'accounts', 'list', '--dataDir', 'b');
+    await assertRejected(/--data-dir: given more than once/, '--data-dir', 'a', 'accounts', 'list', '--data-dir', 'b');
   });
 });
 
@@ -531,8 +532,8 @@ describe('admin ledger, usage and queues', () => {
     assert.equal(ofTask.entries.length, 1);
     const usage = await ask<{ rows: Printed[] }>('usage', '--account', account, '--group-by', 'model,keyId');
     assert.deepEqual(usage.rows, [{ model: 'acme/images', keyId: made['keyId'], captured: '0.01', count: 1 }]);
-    const camelCase = await run('usage', '--json', '--account', account, '--groupBy=model', 'keyId', '--no-json');
-    assert.match(camelCase.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
+    const table = await run('usage', '--json', '--account', account, '--group-by=model,keyId', '--no-json');
+    assert.match(table.stdout, new RegExp(`^account +${account}\n[^]*\ngroupBy +model keyId\n`));
     assert.deepEqual(await ask('ledger', 'verify'), { holds: true, violations: [] });
 
     await assertRejected(

@@ -54,6 +54,7 @@ describe('admin models providers', () => {
       databaseUrl: room.url,
       storeUrl: '',
       dataDir: directory,
+      startedAt: new Date().toISOString(),
       environment: { ...programEnvironment(room.url), ENCRYPTION_KEY },
       upstreamKeys: ['runway'],
     });

@@ -261,7 +261,7 @@ describe('admin secrets of npm start', () => {
     const instance = await readInstance(directory);
     assert.ok(instance);
 
-    // As earlier releases started it, in which the variable hid the fallbacks of the file.
+    // As if the variable had hidden the fallbacks of the file.
     await writeInstance({ ...instance, environment: { ...instance.environment, ENCRYPTION_KEY_FALLBACKS: OLD } });
     const rejected = await run('forget');
 

@@ -90,19 +90,6 @@ describe('the secrets of an installation', () => {
     assert.deepEqual(await readOrCreateSecrets(directory, true), made);
   });
 
-  it('of a directory from an earlier release are completed, and existing ones stay', async () => {
-    const { adminToken, ...earlier } = await readOrCreateSecrets(directory, false);
-    await writeFile(path.join(directory, 'secrets.json'), JSON.stringify(earlier));
-
-    const completed = await readOrCreateSecrets(directory, true);
-
-    assert.deepEqual({ ...completed, adminToken: undefined }, { ...earlier, adminToken: undefined });
-    assert.notEqual(completed.adminToken, adminToken);
-    assert.ok(completed.adminToken.length >= 43);
-    assert.deepEqual(await readOrCreateSecrets(directory, true), completed);
-    assert.equal((await stat(path.join(directory, 'secrets.json'))).mode & 0o777, 0o600);
-  });
-
   it('are not created again beside a database that the old ones opened', async () => {
     await assert.rejects(readOrCreateSecrets(directory, true), { name: 'StandaloneError', message: /is missing/ });
   });

@@ -228,14 +228,14 @@ describe('a pruned task', () => {
       );
   });
 
-  it('is not created a second time by a release that does not know what remains of it', async () => {
+  it('is not created a second time if what remains of it is missing', async () => {
     const caller = await room.newCaller();
-    const taskId = await createOldTask(room, caller, { key: 'former' });
+    const taskId = await createOldTask(room, caller, { key: 'missing' });
     await pruning.prune();
     const before = await room.account(caller);
     await room.rows(`UPDATE pruned_tasks SET task_id = 'hidden' WHERE task_id = $1`, taskId);
 
-    await assert.rejects(room.creator.create(caller, body(), 'former'), /is no task, and rows of it are there/);
+    await assert.rejects(room.creator.create(caller, body(), 'missing'), /is no task, and rows of it are there/);
 
     await room.rows(`UPDATE pruned_tasks SET task_id = $1 WHERE task_id = 'hidden'`, taskId);
     assert.deepEqual(await room.account(caller), before);
@@ -285,9 +285,9 @@ describe('a task that ended long ago', () => {
     'is a line of an open batch': [
       `WITH batch AS (
          INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key,
-                              input_bytes, output_kept_seconds, status, created_at, expires_at, advanced_at)
+                              input_bytes, output_kept_seconds, status, created_at, expires_at)
          SELECT 'batch_open', account_id, key_id, '/v1/tasks', '24h', 'file-1', 'files/1', 1, 1, 'in_progress', now(),
-                now(), now() FROM tasks WHERE id = $1)
+                now() FROM tasks WHERE id = $1)
        UPDATE tasks SET batch_id = 'batch_open' WHERE id = $1`,
       `WITH task AS (SELECT $1::text)
        UPDATE batches SET status = 'completed', ended_at = now() WHERE id = 'batch_open'`,

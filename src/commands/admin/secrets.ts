@@ -174,14 +174,14 @@ async function requireUnused(directory: string): Promise<void> {
 
 /** Reports what lasts longest. */
 function requireUrlsOver(instance: Instance, { tasks, until, secondsLeft }: UrlKeyUse): void {
-  const startedAt = Date.parse(instance.startedAt ?? '');
+  const startedAt = Date.parse(instance.startedAt);
   const waitMs = startedAt + urlSecondsOf(instance.environment) * 1000 - Date.now();
   if (until !== null && secondsLeft * 1000 > waitMs) {
     throw new AdminError(
       `${openTasks(tasks)} may need URLs that the old key signed for up to ${Math.ceil(secondsLeft)} s more, until ${until.toISOString()}: wait so long`,
     );
   }
-  if (!(waitMs <= 0)) {
+  if (waitMs > 0) {
     throw new AdminError(
       `download URLs that the old key signed are valid for up to ${Math.ceil(waitMs / 1000)} s more: wait so long`,
     );

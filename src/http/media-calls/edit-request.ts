@@ -99,20 +99,14 @@ export async function readEditJson(
   const parsed = parseJson(value);
   if (parsed.violation !== undefined) throw violated(parsed.violation, openAiCodeOf(parsed.violation));
   const { images: references, mask, ...fields } = parsed.value;
-  // Their sizes are needed only for the comparison.
-  const needsSize = mask != null;
   const images: RequestImage[] = [];
   for (const [index, reference] of references.entries()) {
-    const image = { field: `images.${index}`, reference, needsSize };
-    images.push(await imageOfReference(http, request, uploads, image));
+    images.push(await imageOfReference(http, request, uploads, { field: `images.${index}`, reference }));
   }
   return withMatchingMask({
     fields,
     images,
-    mask:
-      mask == null
-        ? undefined
-        : await imageOfReference(http, request, uploads, { field: 'mask', reference: mask, needsSize }),
+    mask: mask == null ? undefined : await imageOfReference(http, request, uploads, { field: 'mask', reference: mask }),
     imagesField: 'images',
   });
 }

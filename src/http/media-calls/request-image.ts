@@ -11,7 +11,6 @@ import { presentFile } from '../../presenters/file.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import { storeImageBytes } from '../bodies/store-images.ts';
-import { inspect } from '../bodies/store-upload.ts';
 import type { MediaRequest } from './call.ts';
 import type { RequestUploads } from './request-uploads.ts';
 
@@ -21,7 +20,7 @@ export interface RequestImage {
   /** What makes two requests with it equal. */
   readonly print: string;
   readonly mimeType?: string;
-  /** In pixels; absent: it is not stored here, or was not asked for. */
+  /** In pixels; absent: it is not stored here. */
   readonly width?: number;
   readonly height?: number;
 }
@@ -48,27 +47,20 @@ function imageOf(http: HttpContext, upload: Upload, print: string): RequestImage
  *
  * @param uploads receives the image if the request contains it; undefined: it may not.
  * @param field of the request, for errors.
- * @param needsSize whether its width and height are needed.
  * @throws {RequestError} 404: the account has no such file. And what storing uploads throws.
  */
 export async function imageOfReference(
   http: HttpContext,
   { caller }: Pick<MediaRequest, 'caller'>,
   uploads: RequestUploads | undefined,
-  {
-    field,
-    reference,
-    needsSize,
-  }: { readonly field: string; readonly reference: ImageReference; readonly needsSize: boolean },
+  { field, reference }: { readonly field: string; readonly reference: ImageReference },
 ): Promise<RequestImage> {
   const { accountId } = caller;
   const { file_id: fileId, image_url: url = '' } = reference;
   if (fileId !== undefined) {
     requireScope(caller, 'storage:read');
     const upload = await fileOf(http, accountId, `${field}.file_id`, fileId);
-    // One that was uploaded to an earlier release has no recorded size.
-    const isUnknown = needsSize && upload.width === null;
-    return imageOf(http, isUnknown ? { ...upload, ...(await inspect(http, accountId, upload)) } : upload, fileId);
+    return imageOf(http, upload, fileId);
   }
   if (!isDataUrl(url)) return { url, print: url };
   if (uploads === undefined) throw notReferred(`${field}.image_url`);

@@ -64,7 +64,7 @@ export async function readVideoJson(
   const fields = parsed(value);
   const { input_reference: reference } = fields;
   if (reference == null) return { fields, image: undefined };
-  const image = await imageOfReference(http, request, uploads, { field: IMAGE_FIELD, reference, needsSize: false });
+  const image = await imageOfReference(http, request, uploads, { field: IMAGE_FIELD, reference });
   return { fields, image };
 }
 

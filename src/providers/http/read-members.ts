@@ -143,11 +143,6 @@ function findReads(text: string): Reads {
     for (const part of Object.values(rest)) walk(part, isOutside);
   };
 
-  try {
-    walk(jsonata(text).ast(), true);
-  } catch {
-    // Of an earlier release's file: its evaluation says what is wrong with it.
-    return new Map();
-  }
+  walk(jsonata(text).ast(), true);
   return reads;
 }

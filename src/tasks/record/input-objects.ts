@@ -13,7 +13,7 @@ export interface InputObject {
   readonly objectKey: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
-  /** Null: it has none, or none was recorded. */
+  /** Null: it has none, or it could not be measured. */
   readonly durationSeconds: number | null;
   /** Lower-case hex. */
   readonly sha256: string;

@@ -107,7 +107,7 @@ export function playBack({ exchanges, baseUrl: recordedBase }: Recording, baseUr
     if (recorded === url) return true;
     const path = baseUrl === undefined ? undefined : pathBelow(url, baseUrl);
     if (path === undefined) return false;
-    // A recording that does not say its base URL was written by hand, or by an earlier release.
+    // A recording that does not say its base URL was written by hand.
     return recordedBase === undefined ? recorded.endsWith(path) : pathBelow(recorded, recordedBase) === path;
   };
   return {
