@@ -22,7 +22,7 @@ export interface ContainerTask {
     readonly url: string;
     readonly mimeType: string;
     readonly sizeBytes: number;
-    readonly sha256?: string;
+    readonly sha256: string;
   }[];
   readonly callback?: { readonly state: string };
 }
@@ -139,10 +139,7 @@ export class ContainerClient {
     const { status, bytes } = await this.send('GET', output.url);
     assert.equal(status, 200);
     assert.equal(bytes.length, output.sizeBytes);
-    // Release 0.1.0 does not report it.
-    if (output.sha256 !== undefined) {
-      assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
-    }
+    assert.equal(createHash('sha256').update(bytes).digest('hex'), output.sha256);
     return bytes;
   }
 

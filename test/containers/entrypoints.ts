@@ -2,14 +2,10 @@
 
 /**
  * Creates the cluster, with a password for every address, and runs the scripts in `/docker-entrypoint-initdb.d` while
- * no client can connect. Started as root, as release 0.1.0 does, it becomes the user of the server.
+ * no client can connect.
  */
 export const POSTGRES_ENTRYPOINT = `#!/bin/sh
 set -eu
-if [ "$(id -u)" = 0 ]; then
-  install --directory --owner postgres --group postgres --mode 700 "$PGDATA"
-  exec setpriv --reuid postgres --regid postgres --clear-groups "$0" "$@"
-fi
 export POSTGRES_USER="\${POSTGRES_USER:-postgres}"
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   : "\${POSTGRES_PASSWORD:?is not set}"

@@ -1,7 +1,7 @@
 /**
  * `npm run test:containers`: the container files, tested with a real engine. Builds the base images if they have to
  * be built, builds our image, starts docker-compose.yml, and checks what a user would do with it
- * (test/containers/checks); then upgrades an installation of release 0.1.0. Exits with 0 if everything held, 1 if
+ * (test/containers/checks); then upgrades an installation of the last release. Exits with 0 if everything held, 1 if
  * something did not, and 2 if it cannot be run here.
  *
  * Arguments: `installation`, `upgrade`; default: both.
@@ -13,14 +13,14 @@ import type { CheckContext } from './checks.ts';
 import { ContainerClient } from './client.ts';
 import { obtainEngine } from './engine.ts';
 import type { Engine } from './engine.ts';
-import { obtainFormerRelease } from './former-release.ts';
+import { obtainLastRelease } from './last-release.ts';
 import { RECEIVER, removeReceiver, startReceiver } from './receiver.ts';
 import { CannotRunError, say, seconds } from './run.ts';
 import { buildImage, findCompose, prepareStack, requireFreeNetworks } from './stack.ts';
 import type { Stack } from './stack.ts';
 import { chooseTemporalUiLogin } from './temporal-ui-login.ts';
 import type { TemporalUiLogin } from './temporal-ui-login.ts';
-import { upgradeFormerRelease } from './upgrade.ts';
+import { upgradeLastRelease } from './upgrade.ts';
 
 /** What every part needs. */
 interface Prepared {
@@ -102,12 +102,12 @@ async function checkInstallation(prepared: Prepared): Promise<number> {
 
 async function checkUpgrade(prepared: Prepared): Promise<number> {
   const { engine, images } = prepared;
-  const release = await obtainFormerRelease(engine, images);
+  const release = await obtainLastRelease(engine, images);
   toUndo.push(() => release.remove());
   const stack = await prepare(prepared);
   return report(
-    'an installation of 0.1.0 is upgraded while tasks are in progress: none is lost or charged twice',
-    () => upgradeFormerRelease({ engine, stack, release, waitForReady: () => waitForReady(stack) }),
+    `an installation of ${release.version} is upgraded while tasks are in progress: none is lost or charged twice`,
+    () => upgradeLastRelease({ engine, stack, release, waitForReady: () => waitForReady(stack) }),
     () => showLogs(stack),
   );
 }

@@ -74,8 +74,6 @@ export async function prepareStack(engine: Engine, variables: Readonly<Record<st
     PUBLISH_HTTPS: `127.0.0.1:${httpsPort}`,
     PUBLISH_HTTP: `127.0.0.1:${httpPort}`,
     PUBLISH_TEMPORAL_UI: `127.0.0.1:${temporalUiPort}`,
-    // Of release 0.1.0.
-    TEMPORAL_UI_PORT: String(temporalUiPort),
     PUBLIC_URL: `https://localhost:${httpsPort}`,
     METRICS_PORT: String(METRICS_PORT),
   };

@@ -1,5 +1,5 @@
 /**
- * An installation of release 0.1.0 is upgraded as docs/operations/upgrade.md says, `down` with its files and `up` with
+ * An installation of the last release is upgraded as docs/operations/upgrade.md says, `down` with its files and `up` with
  * ours, while tasks are in progress: what it made is still there, what it began ends, and its clients go on.
  */
 import assert from 'node:assert/strict';
@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { admin } from './admin.ts';
 import type { ContainerClient } from './client.ts';
 import type { Engine } from './engine.ts';
-import type { FormerRelease } from './former-release.ts';
+import type { LastRelease } from './last-release.ts';
 import { startReceiver, WEBHOOK_SECRET } from './receiver.ts';
 import { ownFiles } from './stack.ts';
 import type { Stack } from './stack.ts';
@@ -17,13 +17,13 @@ import type { Work } from './work.ts';
 export interface Upgrade {
   readonly engine: Engine;
   readonly stack: Stack;
-  readonly release: FormerRelease;
+  readonly release: LastRelease;
   /** Waits until the stack answers. */
   waitForReady(): Promise<ContainerClient>;
 }
 
 /** @returns what was measured. @throws {Error} something was lost, failed or was charged twice. */
-export async function upgradeFormerRelease({ engine, stack, release, waitForReady }: Upgrade): Promise<string> {
+export async function upgradeLastRelease({ engine, stack, release, waitForReady }: Upgrade): Promise<string> {
   await stack.replaceFiles(release.files);
   await stack.compose('up', '--detach', '--no-build');
   const client = await waitForReady();
