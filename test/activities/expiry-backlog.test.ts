@@ -44,9 +44,9 @@ it('deletes batches that ended more than 30 days ago', async () => {
   const { accountId, keyId } = await room.newCaller();
   await room.rows(
     `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key,
-                          input_bytes, output_kept_seconds, status, created_at, expires_at, ended_at, advanced_at)
+                          input_bytes, output_kept_seconds, status, created_at, expires_at, ended_at)
      SELECT 'batch_' || days, $1, $2, '/v1/tasks', '24h', 'file-1', 'files/1', 1, 1, 'failed', now(), now(),
-            now() - make_interval(days => days), now()
+            now() - make_interval(days => days)
        FROM unnest(ARRAY[29, 31]) days`,
     accountId,
     keyId,

@@ -380,8 +380,8 @@ describe('a text call in the background', () => {
     const batchId = 'batch_01KAZ0000000000000000000TT';
     await served.room.rows(
       `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key,
-                            input_bytes, output_kept_seconds, created_at, expires_at, advanced_at)
-       VALUES ($1, $2, 'key', $3, '24h', 'file', $4, $5, 60, now(), now(), now())`,
+                            input_bytes, output_kept_seconds, created_at, expires_at)
+       VALUES ($1, $2, 'key', $3, '24h', 'file', $4, $5, 60, now(), now())`,
       batchId,
       account.id,
       url,

@@ -75,13 +75,13 @@ const FILL = [
   `INSERT INTO background_calls (id, account_id, key_id, surface, batch_id, line, line_begin)
    SELECT 'line-' || n, 'acct', 'key', 'chat', 'batch', n, 0 FROM generate_series(1, 3) n`,
   `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key, input_bytes,
-                        output_kept_seconds, created_at, expires_at, advanced_at, status, ended_at)
+                        output_kept_seconds, created_at, expires_at, status, ended_at)
    SELECT 'batch-' || n, 'acct', 'key', '/v1/tasks', '24h', 'file', 'key', 1, 60, now() - interval '30 seconds', now(),
-          now(), (ARRAY['completed', 'in_progress', 'cancelling'])[least(n, 3)], CASE WHEN n = 1 THEN now() END
+          (ARRAY['completed', 'in_progress', 'cancelling'])[least(n, 3)], CASE WHEN n = 1 THEN now() END
      FROM generate_series(1, 4) n`,
   `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, input_file_id, input_object_key, input_bytes,
-                        output_kept_seconds, created_at, expires_at, advanced_at, status, ended_at)
-   SELECT 'old-' || n, 'acct', 'key', '/v1/tasks', '24h', 'file', 'key', 1, 60, now() - interval '9 days', now(), now(),
+                        output_kept_seconds, created_at, expires_at, status, ended_at)
+   SELECT 'old-' || n, 'acct', 'key', '/v1/tasks', '24h', 'file', 'key', 1, 60, now() - interval '9 days', now(),
           'completed', now()
      FROM generate_series(1, ${ENDED}) n`,
   'ANALYZE',

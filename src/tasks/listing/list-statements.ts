@@ -2,7 +2,7 @@
  * The SQL of lists. A list costs what it shows, however many tasks there are: it walks one index, newest first, and
  * stops. The statements leave the planner no choice of an index, because its estimates are averages over all accounts,
  * models and keys, and where they are wrong it would read a whole account:
- * - the filter that leads is ordered as only its own index is (NULLS LAST, migrations/0002);
+ * - the filter that leads is ordered as only its own index is (NULLS LAST, migrations/0001_schema.sql);
  * - further filters stand in `coalesce`, which no index serves and which is estimated to match half of the tasks;
  * - limits that are constants show how few rows are wanted, also where a plan is made for any parameters. There are few
  *   different statements, because each is prepared once per connection.

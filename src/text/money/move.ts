@@ -13,7 +13,7 @@ import type { NewTextCall, TextSettlement } from './text-call.ts';
 /**
  * The settled rows are found by ON CONFLICT, which uses the primary key whatever the planner assumes about the table's
  * size: a plan made for an empty table is cached, and would read the whole table for every call of a busy hour. If
- * there is no row, the hold never came: the row that is then written excludes it for ever (migrations/0005_text.sql),
+ * there is no row, the hold never came: the row that is then written excludes it for ever (migrations/0001_schema.sql),
  * and moves nothing.
  */
 const moveStatement: Statement = {

@@ -17,7 +17,7 @@ const AMOUNT = (kind: 'hold' | 'capture' | 'release'): string =>
 /**
  * SQL over `text_calls t`: the ledger has its whole money, as `ledger verify` compares it, so that the ledger alone can
  * stand for it. A call with which something is wrong stays as the evidence. One that captured nothing has a release,
- * whatever it held. A row without a process is no call and has no entry (migrations/0005_text.sql).
+ * whatever it held. A row without a process is no call and has no entry (migrations/0001_schema.sql).
  */
 const IS_IN_LEDGER = `CASE WHEN t.process_id IS NULL THEN ${AMOUNT('hold')} IS NULL
        ELSE ${AMOUNT('hold')} = t.held_micro_usd
