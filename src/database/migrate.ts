@@ -121,12 +121,9 @@ async function applyAll(
       if (!isLockFailure(error)) throw error;
       await blockers.stop();
       if (Date.now() - since > giveUpAfterMs) throw lockError(error, giveUpAfterMs, blockers.last());
-      // Also ours: a migrate of 0.1.0 waits for it inside a statement, and a concurrent index waits for that statement.
-      await releaseMigrationLock(client);
       const waitMs = retryDelayMs(failures++, lockTimeoutMs);
       logger.warn({ err: error, attempt: failures, retryInMs: waitMs, blockers: blockers.last() }, RETRIED);
       await sleep(waitMs);
-      await acquireMigrationLock(client, logger);
     } finally {
       await blockers.stop();
     }
@@ -175,10 +172,6 @@ async function acquireMigrationLock(client: pg.Client, logger: Logger): Promise<
     if (waitedMs % ADVISORY_LOCK_LOG_EVERY_MS === 0) logger.info('waiting for another process that migrates');
     await sleep(ADVISORY_LOCK_POLL_MS);
   }
-}
-
-async function releaseMigrationLock(client: pg.Client): Promise<void> {
-  await client.query('SELECT pg_advisory_unlock($1)', [PG_MIGRATE_LOCK_ID]);
 }
 
 /** 55P03: no lock within `lock_timeout`. 40P01: a deadlock, of which it was the victim. */
