@@ -18,6 +18,7 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { startDarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from './darkroom-with-upstreams.ts';
 import type { TestAccount } from './darkroom.ts';
+import { openLab } from '../workflows/workflow-lab.ts';
 import { startServices } from './services.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
@@ -40,9 +41,6 @@ interface Recording {
 const RECORDINGS: readonly Recording[] = [
   { name: 'success', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'task' },
   { name: 'success-by-job', model: 'test/tasks', prompt: 'a lighthouse [slow 1000]', keeps: 'task' },
-  // Those two of releases whose archiving does not settle the task are kept, and these two are of later ones.
-  { name: 'settled-by-archiving', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'task' },
-  { name: 'settled-by-archiving-job', model: 'test/tasks', prompt: 'a lighthouse [slow 1000]', keeps: 'task' },
   { name: 'provider-failure', model: 'test/replicate', prompt: 'a lighthouse [fail]', keeps: 'task' },
   { name: 'provider-retry', model: 'test/replicate', prompt: 'a lighthouse [reject-first 1]', keeps: 'task' },
   { name: 'outcome-unknown', model: 'test/openai', prompt: 'a lighthouse [drop]', keeps: 'task' },
@@ -71,7 +69,8 @@ const RECORDINGS: readonly Recording[] = [
   {
     name: 'cancel-recorded',
     model: 'test/tasks',
-    prompt: 'a lighthouse [slow 60000]',
+    // Another one than in `cancel`, by which its poll is found.
+    prompt: 'a lighthouse [slow 61000]',
     cancelledAt: 'poll',
     isCancelledInTemporal: true,
     keeps: 'task',
@@ -88,12 +87,8 @@ const RECORDINGS: readonly Recording[] = [
   { name: 'promote-output', model: 'darkroom/scene', prompt: 'a lighthouse', keeps: 'promotion' },
 ];
 
-/**
- * Workflows that Schedules start. The history `maintain-in-parts`, of a pass from before its repair ran in parallel
- * with the rest, comes from the workflow lab: its activities determine the order of its events.
- */
+/** Workflows that Schedules start. */
 const PASSES: readonly { readonly name: string; readonly type: string; readonly args: readonly unknown[] }[] = [
-  { name: 'expire-outputs', type: 'expireOutputs', args: [] },
   { name: 'sweep-deleted', type: 'sweepObjects', args: [{ target: 'deleted' }] },
   { name: 'sweep-unnamed', type: 'sweepObjects', args: [{ target: 'unnamed' }] },
   { name: 'maintain', type: 'maintain', args: [] },
@@ -117,6 +112,7 @@ try {
   try {
     for (const recording of RECORDINGS.filter(isWanted)) await keep(recording.name, await record(outside, recording));
     for (const pass of PASSES.filter(isWanted)) await keep(pass.name, await recordPass(outside, pass));
+    if (isWanted({ name: 'maintain-in-parts' })) await keep('maintain-in-parts', await recordPassInParts());
   } finally {
     await outside.stop();
   }
@@ -138,6 +134,23 @@ async function recordPass(outside: DarkroomWithUpstreams, pass: (typeof PASSES)[
   });
   await handle.result();
   return scrub(historyToJSON(await handle.fetchHistory()));
+}
+
+/** A pass whose repair has several parts, as it has with thousands of open tasks: its activities are those of a lab. */
+async function recordPassInParts(): Promise<string> {
+  const lab = await openLab();
+  try {
+    await lab.startWorkers(['media', 'maintenance']);
+    let parts = 0;
+    const pass = await lab.startOther('maintain', {
+      reconcileTasks: () =>
+        Promise.resolve({ checked: 1, settled: 0, restarted: 0, ...(++parts < 3 ? { next: `after ${parts}` } : {}) }),
+    });
+    await pass.result();
+    return scrub(historyToJSON(await pass.handle.fetchHistory()));
+  } finally {
+    await lab.close();
+  }
 }
 
 async function record(outside: DarkroomWithUpstreams, recording: Recording): Promise<string> {

@@ -14,7 +14,7 @@ function jobs(failing: number): Pick<Required<Script>, 'submitGeneration' | 'awa
   let failed = 0;
   const results = (): SubmitResult => (++failed <= failing ? { kind: 'failed' } : { kind: 'produced' });
   return {
-    submitGeneration: () => Promise.resolve({ kind: 'job', place: ++upstreamIndex }),
+    submitGeneration: () => Promise.resolve({ kind: 'job', upstreamIndex: ++upstreamIndex }),
     awaitGeneration: () => Promise.resolve(results()),
   };
 }
@@ -65,7 +65,7 @@ describe('a mediaTask whose job failed and is not billed', () => {
   it('fails as its last submit does', async () => {
     let submits = 0;
     const submitGeneration: Script['submitGeneration'] = () => {
-      if (++submits === 1) return Promise.resolve({ kind: 'job', place: 0 });
+      if (++submits === 1) return Promise.resolve({ kind: 'job', upstreamIndex: 0 });
       throw ApplicationFailure.nonRetryable('no', 'provider_unavailable');
     };
     const task = await lab.startTask({ ...jobs(1), submitGeneration }, FAILS_OVER);
