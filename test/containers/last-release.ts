@@ -6,11 +6,11 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
+import { LAST_RELEASE } from '../support/release-fixture.ts';
 import type { Engine } from './engine.ts';
 import { run, say, works } from './run.ts';
 import type { ContainerFiles } from './stack.ts';
 
-const VERSION = '1.0.0';
 /** Its base images are variables; its own image is that of the release, whatever `.env` says. */
 const OWN_IMAGE = /\$\{DARKROOM_IMAGE:-darkroom\}/g;
 
@@ -28,9 +28,9 @@ export async function obtainLastRelease(
 ): Promise<LastRelease> {
   const git = (...args: readonly string[]): Promise<string> => run('git', args, { directory: PACKAGE_ROOT });
   if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
-    throw new Error(`the history may lack release ${VERSION}: fetch it (git fetch --unshallow)`);
+    throw new Error(`the history may lack release ${LAST_RELEASE}: fetch it (git fetch --unshallow)`);
   }
-  const commit = await git('log', '-1', '--format=%H', '--', `test/fixtures/releases/${VERSION}/fixture.json`);
+  const commit = await git('log', '-1', '--format=%H', '--', `test/fixtures/releases/${LAST_RELEASE}/fixture.json`);
   const image = `darkroom:test-${commit.slice(0, 8)}`;
   const directory = path.join(os.tmpdir(), `darkroom-${commit.slice(0, 8)}-${process.pid}`);
   await mkdir(directory);
@@ -39,13 +39,13 @@ export async function obtainLastRelease(
   await run('tar', ['--extract', '--file', archive, '--directory', directory]);
   await rm(archive);
   if (!(await works('docker', ['image', 'inspect', image], engine))) {
-    say(`Building the image of release ${VERSION} …`);
+    say(`Building the image of release ${LAST_RELEASE} …`);
     const bases = ['NODE_IMAGE', 'RUNTIME_IMAGE'].flatMap((name) => ['--build-arg', `${name}=${images[name]}`]);
     await engine.docker(['build', ...bases, '--tag', image, directory]);
   }
   const compose = await readFile(path.join(directory, 'docker-compose.yml'), 'utf8');
   return {
-    version: VERSION,
+    version: LAST_RELEASE,
     files: { directory, compose: compose.replaceAll(OWN_IMAGE, image) },
     remove: () => rm(directory, { recursive: true, force: true }),
   };

@@ -1,17 +1,17 @@
-/** Migrations that were written after 0.1.0 follow the rules of docs/operations/upgrade.md, "Writing a migration". */
+/** Migrations that were written after the last release follow the rules of docs/operations/upgrade.md, "Writing a migration". */
 import assert from 'node:assert/strict';
-import { readFile, readdir } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { createReleaseDatabase, readReleaseFixture } from '../support/release-fixture.ts';
+import { LAST_RELEASE, createReleaseDatabase, readReleaseFixture } from '../support/release-fixture.ts';
 import { migrationProblems } from './migration-rules.ts';
 import type { MigrationText } from './migration-rules.ts';
 
-const VERSION = '0.1.0';
 const EARLIER: readonly MigrationText[] = [
   { name: '0001', text: 'CREATE TABLE tasks (id text);\nCREATE TABLE outputs (id text);' },
 ];
@@ -68,7 +68,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
     '-- Up Migration (no transaction)\nALTER TABLE tasks DROP CONSTRAINT IF EXISTS a;\nALTER TABLE tasks ADD CONSTRAINT a CHECK (id > 0) NOT VALID;\nALTER TABLE tasks VALIDATE CONSTRAINT a;',
   'rows in batches':
     "-- Up Migration (no transaction)\n-- Repeat until no row changes\nUPDATE tasks SET id = '' WHERE id IN (SELECT id FROM tasks WHERE id <> '' LIMIT 1000);",
-  'dropping what an earlier release used last': '-- Contract: last used by 0.1.0\nALTER TABLE tasks DROP COLUMN id;',
+  'dropping what an earlier release used last': '-- Contract: last used by 1.0.0\nALTER TABLE tasks DROP COLUMN id;',
 };
 
 describe('the rules of migrations', () => {
@@ -84,8 +84,8 @@ describe('the rules of migrations', () => {
     it(`allow ${name}`, () => assert.deepEqual(migrationProblems({ name: '0002', text }, EARLIER), []));
   }
 
-  it('are followed by every migration after 0.1.0', async () => {
-    const released = new Set(Object.keys((await readReleaseFixture(VERSION)).migrations));
+  it('are followed by every migration after the last release', async () => {
+    const released = new Set(Object.keys((await readReleaseFixture(LAST_RELEASE)).migrations));
     const names = (await readdir(packageFile('migrations'))).filter((name) => name !== 'schema.sql').toSorted();
     const files = await Promise.all(
       names.map(async (name) => ({ name, text: await readFile(packageFile(path.join('migrations', name)), 'utf8') })),
@@ -98,8 +98,9 @@ describe('the rules of migrations', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('hold in PostgreSQL: no migration after 0.1.0 rewrites a table', async () => {
-    const release = await createReleaseDatabase(VERSION);
+  /** Migrates the database of the last release, which rejects that a table is rewritten. @param directory default: ours. */
+  async function migrateWithoutRewrites(directory?: string): Promise<void> {
+    const release = await createReleaseDatabase(LAST_RELEASE);
     const database = openDatabase({ url: release.url, poolSize: 2 }, silentLogger());
     try {
       await database.query({
@@ -112,10 +113,25 @@ describe('the rules of migrations', () => {
         text: 'CREATE EVENT TRIGGER on_rewrite ON table_rewrite EXECUTE FUNCTION reject_rewrite()',
       });
 
-      await migrate(release.url, database, silentLogger());
+      await migrate(release.url, database, silentLogger(), directory === undefined ? {} : { directory });
     } finally {
       await database.close();
       await release.close();
+    }
+  }
+
+  it('hold in PostgreSQL: no migration after the last release rewrites a table', () => migrateWithoutRewrites());
+
+  it('hold in PostgreSQL, which finds one that rewrites a table', async () => {
+    const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-migrations-'));
+    try {
+      await cp(packageFile('migrations'), directory, { recursive: true });
+      const text = '-- Up Migration\nALTER TABLE tasks ALTER COLUMN progress TYPE integer;\n';
+      await writeFile(path.join(directory, '9001_rewrite.sql'), text);
+
+      await assert.rejects(migrateWithoutRewrites(directory), /rewrites tasks/);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
     }
   });
 });

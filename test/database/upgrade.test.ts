@@ -9,20 +9,20 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
-import { migrate } from '../../src/database/migrate.ts';
+import { migrate, readInstallationId } from '../../src/database/migrate.ts';
+import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
+import { markStore } from '../../src/objects/stores/store-owner.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { Role } from '../support/darkroom.ts';
 import { programConfig, programEnvironment } from '../support/pooled-run.ts';
-import { createReleaseDatabase, readReleaseFixture } from '../support/release-fixture.ts';
+import { LAST_RELEASE, createReleaseDatabase, readReleaseFixture } from '../support/release-fixture.ts';
 import type { ReleaseDatabase } from '../support/release-fixture.ts';
 import { createTestNamespace, temporalAddress } from '../support/test-namespace.ts';
 import type { TestNamespace } from '../support/test-namespace.ts';
 
-const VERSION = '0.1.0';
-
-describe(`an upgrade from ${VERSION}`, () => {
+describe(`an upgrade from ${LAST_RELEASE}`, () => {
   let release: ReleaseDatabase;
   let database: Database;
   let namespace: TestNamespace;
@@ -32,9 +32,12 @@ describe(`an upgrade from ${VERSION}`, () => {
 
   before(async () => {
     directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-upgrade-'));
-    release = await createReleaseDatabase(VERSION);
+    release = await createReleaseDatabase(LAST_RELEASE);
     database = openDatabase({ ...programConfig(release.url), poolSize: 2 }, silentLogger());
     await migrate(release.url, database, silentLogger());
+    const store = path.join(directory, 'store');
+    // Its objects are not in the fixture.
+    await markStore(createDiskStore(store), await readInstallationId(database));
     namespace = await createTestNamespace();
     const port = await reservePort();
     url = `http://127.0.0.1:${port}`;
@@ -46,7 +49,7 @@ describe(`an upgrade from ${VERSION}`, () => {
         ...programEnvironment(release.url),
         TEMPORAL_ADDRESS: temporalAddress(),
         TEMPORAL_NAMESPACE: namespace.name,
-        STORE_URL: `file://${path.join(directory, 'store')}`,
+        STORE_URL: `file://${store}`,
         URL_SIGNING_KEY: randomBytes(24).toString('hex'),
         ENCRYPTION_KEY: release.fixture.encryptionKey,
         PORT: String(port),
@@ -117,12 +120,13 @@ describe(`an upgrade from ${VERSION}`, () => {
 
 describe('released migrations', () => {
   it('never change: a database that ran them would differ from a new one', async () => {
-    const { migrations } = await readReleaseFixture(VERSION);
+    const { migrations } = await readReleaseFixture(LAST_RELEASE);
 
-    assert.equal(Object.keys(migrations).length, 10);
+    assert.ok(Object.keys(migrations).length > 0);
     for (const [name, hash] of Object.entries(migrations)) {
       const text = await readFile(packageFile(path.join('migrations', name)), 'utf8');
-      assert.equal(createHash('sha256').update(text).digest('hex'), hash, name);
+      const found = createHash('sha256').update(text).digest('hex');
+      assert.equal(found, hash, `${name} is released; until then, record the fixture anew (tools/release-fixture)`);
     }
   });
 });

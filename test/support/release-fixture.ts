@@ -3,14 +3,21 @@
  * the data of that release and not with what this one would have written.
  */
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
+import os from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { packageFile } from '../../src/config/package-root.ts';
+import { openDatabase } from '../../src/database/database.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { silentLogger } from '../../src/telemetry/log.ts';
 import { adminUrl } from './test-database.ts';
+
+/** The release whose installations upgrade to this state. */
+export const LAST_RELEASE = '1.0.0';
 
 /** fixture.json of a release. */
 export interface ReleaseFixture {
@@ -57,6 +64,7 @@ export async function createReleaseDatabase(version: string): Promise<ReleaseDat
   const close = (): Promise<unknown> =>
     withClient(adminUrl(), (admin) => admin.query(`DROP DATABASE ${name} WITH (FORCE)`));
   try {
+    await migrateTo(url.href, fixture);
     await withClient(url.href, (client) => load(client, directoryOf(version), fixture));
   } catch (error) {
     await close();
@@ -71,13 +79,25 @@ export async function createReleaseDatabase(version: string): Promise<ReleaseDat
   };
 }
 
+/** Applies the release's own migrations, which are among ours and never change. */
+async function migrateTo(url: string, { migrations }: ReleaseFixture): Promise<void> {
+  const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-release-'));
+  const database = openDatabase({ url, poolSize: 2 }, silentLogger());
+  try {
+    for (const name of Object.keys(migrations)) {
+      await copyFile(packageFile(path.join('migrations', name)), path.join(directory, name));
+    }
+    await migrate(url, database, silentLogger(), { directory });
+  } finally {
+    await database.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
 async function load(client: pg.Client, directory: string, fixture: ReleaseFixture): Promise<void> {
   await client.query('BEGIN');
-  await client.query(await readFile(path.join(directory, 'schema.sql'), 'utf8'));
-  // node-pg-migrate's own table, which no migration creates.
-  await client.query(
-    'CREATE TABLE migrations (id serial PRIMARY KEY, name varchar(255) NOT NULL, run_on timestamp NOT NULL)',
-  );
+  // What the migrations have inserted is among the rows.
+  await client.query(`TRUNCATE ${fixture.tables.map(({ table }) => table).join(', ')}`);
   // References are complete only at the end, and triggers already ran when the rows were written.
   await client.query('SET LOCAL session_replication_role = replica');
   for (const { table, columns } of fixture.tables) {

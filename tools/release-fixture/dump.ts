@@ -1,6 +1,6 @@
 /**
- * Writes a database as files: the schema as the release's migrations in order, and one COPY text per table. PostgreSQL's
- * own pg_dump is not among the programs that the embedded server brings; COPY text is what it would write.
+ * Writes a database as files: which migrations it has, and one COPY text per table. PostgreSQL's own pg_dump is not among
+ * the programs that the embedded server brings; COPY text is what it would write.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -47,7 +47,7 @@ export async function dumpDatabase(options: DumpOptions): Promise<Record<string,
       rows[table] = copy.rowCount;
     }
     const { rows: sequences } = await client.query(SELECT_SEQUENCES);
-    const migrations = await writeSchema(options.migrations, folder);
+    const migrations = await hashMigrations(options.migrations);
     const fixture = { ...options.facts, migrations, tables, sequences };
     await writeFile(path.join(folder, 'fixture.json'), `${JSON.stringify(fixture, undefined, 2)}\n`);
     return rows;
@@ -56,15 +56,12 @@ export async function dumpDatabase(options: DumpOptions): Promise<Record<string,
   }
 }
 
-/** Joins the migrations into schema.sql. Returns the SHA-256 of each: a released migration never changes. */
-async function writeSchema(migrations: string, folder: string): Promise<Record<string, string>> {
-  const hashes: Record<string, string> = {};
-  const parts: string[] = [];
-  for (const name of (await readdir(migrations)).toSorted()) {
-    const text = await readFile(path.join(migrations, name), 'utf8');
-    hashes[name] = createHash('sha256').update(text).digest('hex');
-    parts.push(`-- ${name}\n${text.trimEnd()}\n`);
-  }
-  await writeFile(path.join(folder, 'schema.sql'), parts.join('\n'));
-  return hashes;
+/** The SHA-256 of each migration: one that is released never changes. */
+async function hashMigrations(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).filter((name) => name !== 'schema.sql').toSorted();
+  const hashes = names.map(async (name) => {
+    const text = await readFile(path.join(folder, name), 'utf8');
+    return [name, createHash('sha256').update(text).digest('hex')] as const;
+  });
+  return Object.fromEntries(await Promise.all(hashes));
 }

@@ -4,7 +4,7 @@
  * installation of the release, started with a data folder of its own and with
  * `EGRESS_ALLOW=http://127.0.0.1:<callback port> EGRESS_PORTS=443,<callback port> CALLBACK_OFFSETS_SECONDS=0,1,2`.
  *
- * Usage: npm run ts -- tools/release-fixture/run.ts --release 0.1.0 --checkout <folder> --data-dir <folder> --callback-port 28999
+ * Usage: npm run ts -- tools/release-fixture/run.ts --release 1.0.0 --checkout <folder> --data-dir <folder> --callback-port 28999
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,7 @@ interface Instance {
 }
 
 const options = new Command()
-  .requiredOption('--release <version>', 'e.g. 0.1.0')
+  .requiredOption('--release <version>', 'e.g. 1.0.0')
   .requiredOption('--checkout <folder>', 'a checkout of the release')
   .requiredOption('--data-dir <folder>', 'data folder of its npm start')
   .requiredOption('--callback-port <number>', 'loopback port for callbacks', count)

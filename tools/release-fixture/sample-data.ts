@@ -94,10 +94,10 @@ async function startReceiver(port: number): Promise<Server> {
 async function makeAccount(installation: Installation, name: string, usd: string, limits?: Json): Promise<Account> {
   const { adminUrl, adminToken } = installation;
   const account = await send('POST', `${adminUrl}/admin/accounts`, adminToken, { name, usd, limits });
-  const id = String(account['accountId'] ?? account['id']);
+  const id = String(account['id']);
   const made = await send('POST', `${adminUrl}/admin/accounts/${id}/keys`, adminToken, { name, scopes: ALL_SCOPES });
   await send('POST', `${adminUrl}/admin/accounts/${id}/top-up`, adminToken, { usd: '2', reference: `top-up-${id}` });
-  return { id, key: String(made['key']), keyId: String(made['keyId'] ?? made['id']) };
+  return { id, key: String(made['key']), keyId: String(made['id']) };
 }
 
 /** A key with caps, one that is rotated, one that is revoked, a webhook key, and a session of the dashboard. */
@@ -114,9 +114,9 @@ async function manageKeys({ apiUrl }: Installation, { key }: Account): Promise<v
     input: { text: 'Counted against a spend cap.', voice: 'slt' },
   });
   const rotated = await send('POST', keys, key, { name: 'rotated', scopes: ['tasks:read'] });
-  await send('POST', `${keys}/${String(rotated['keyId'] ?? rotated['id'])}/rotate`, key, {});
+  await send('POST', `${keys}/${String(rotated['id'])}/rotate`, key, {});
   const revoked = await send('POST', keys, key, { name: 'revoked', scopes: ['tasks:read'] });
-  await send('DELETE', `${keys}/${String(revoked['keyId'] ?? revoked['id'])}`, key);
+  await send('DELETE', `${keys}/${String(revoked['id'])}`, key);
   await send('PUT', `${apiUrl}/v1/account/webhook-key`, key, { secret: 'a sample secret of a sample account' });
   await send('POST', `${apiUrl}/v1/account/webhook-key/rotate`, key, {});
   await send('POST', `${apiUrl}/session`, '', { key }, { 'X-Darkroom-Dashboard': '1', Origin: apiUrl });

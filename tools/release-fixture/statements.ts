@@ -4,7 +4,7 @@
  * `test/fixtures/releases/<version>/statements.json`: `{name, text, values}`, with `{taskId}`, `{accountId}`, `{keyId}`
  * and `{key}` (an idempotency key) where the test puts its own.
  *
- * Usage: npm run ts -- tools/release-fixture/statements.ts --release 0.1.0 --checkout <folder>
+ * Usage: npm run ts -- tools/release-fixture/statements.ts --release 1.0.0 --checkout <folder>
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,8 +20,8 @@ interface Recorded {
 type Release = Readonly<Record<string, (...args: readonly unknown[]) => Promise<unknown>>>;
 
 const options = new Command()
-  .requiredOption('--release <version>', 'e.g. 0.1.0')
-  .requiredOption('--checkout <folder>', 'a checkout of the release')
+  .requiredOption('--release <version>', 'e.g. 1.0.0')
+  .requiredOption('--checkout <folder>', 'a checkout of the release that is built')
   .parse()
   .opts();
 
@@ -40,7 +40,7 @@ function asText(_key: string, value: unknown): unknown {
 }
 
 async function load(file: string): Promise<Release> {
-  return (await import(pathToFileURL(path.resolve(options.checkout, 'src', file)).href)) as Release;
+  return (await import(pathToFileURL(path.resolve(options.checkout, 'dist/src', file)).href)) as Release;
 }
 
 const task = {
@@ -62,10 +62,10 @@ const task = {
 };
 
 const [accept, read, outbox, authenticate] = await Promise.all([
-  load('tasks/accept.ts'),
-  load('tasks/read.ts'),
-  load('tasks/outbox.ts'),
-  load('accounts/authenticate.ts'),
+  load('tasks/create/accept.js'),
+  load('tasks/record/read.js'),
+  load('tasks/outbox/outbox.js'),
+  load('accounts/authenticate.js'),
 ]);
 const folder = path.resolve('test/fixtures/releases', options.release);
 const fixture = JSON.parse(await readFile(path.join(folder, 'fixture.json'), 'utf8')) as {
