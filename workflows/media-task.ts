@@ -117,7 +117,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
 }
 
 /**
- * A task ends within hours: with worker versioning it stays on the release that began it (docs/decisions/0052). A worker
+ * A task ends within hours: with worker versioning it stays on the release that began it (docs/decisions/0025). A worker
  * without a version must not say so: the server would reject what it has done.
  */
 setWorkflowOptions(() => (hasVersion() ? { versioningBehavior: 'PINNED' } : {}), mediaTask);

@@ -59,7 +59,7 @@ export const TASK_QUEUES = {
 /** The part of a worker that a task queue names. */
 export type QueueName = keyof typeof TASK_QUEUES;
 
-/** The queue of an installation, so that several can share a namespace (docs/decisions/0038). */
+/** The queue of an installation, so that several can share a namespace (docs/decisions/0006). */
 export function taskQueueOf(name: QueueName, installationId: string): string {
   return `${installationId}-${TASK_QUEUES[name]}`;
 }

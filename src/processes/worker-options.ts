@@ -21,7 +21,7 @@ export function workflowPolls({ polls }: WorkerConfig): Pick<WorkerOptions, 'wor
   return { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: polls.workflows } };
 }
 
-/** The release that a worker belongs to (docs/decisions/0052). Without a build id it has no version. */
+/** The release that a worker belongs to (docs/decisions/0025). Without a build id it has no version. */
 export function versionOf(
   { buildId }: WorkerConfig,
   installationId: string,
