@@ -1,6 +1,6 @@
 # One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
-# docker/images.lock.json holds it with its digest, once a release has filled that in (docs/decisions/0031).
+# docker/images.lock.json holds it with its digest, once a release has filled that in (`npm run images`).
 ARG NODE_IMAGE=node:24-bookworm-slim
 # The Debian that NODE_IMAGE is made from, without npm and the other tools of builds.
 ARG RUNTIME_IMAGE=debian:bookworm-slim
@@ -57,7 +57,7 @@ RUN node image-sbom.mjs dpkg-status > sbom.cdx.json
 
 FROM runtime
 ENV NODE_ENV=production
-# Half of them resolve names that operators configured (docs/decisions/0025).
+# Half of them resolve names that operators configured (docs/decisions/0018).
 ENV UV_THREADPOOL_SIZE=16
 # A new volume that is mounted here takes over its owner.
 RUN groupadd --gid 1000 node && useradd --uid 1000 --gid node --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin node \

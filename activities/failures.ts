@@ -49,7 +49,7 @@ function taskNotFound(): ApplicationFailure {
 
 /**
  * For activities on a queue with a former name, which does not identify the installation: the task may be in the
- * database of another installation, whose worker gets the activity in a later attempt (docs/decisions/0038). The type
+ * database of another installation, whose worker gets the activity in a later attempt (docs/decisions/0006). The type
  * differs from `TASK_NOT_FOUND`, because that ends the workflow.
  */
 function taskElsewhere(): ApplicationFailure {

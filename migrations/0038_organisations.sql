@@ -1,7 +1,7 @@
 -- Up Migration (no transaction)
 
 -- The account with which an account's organisation began; null: its own, so that every account has an organisation, and
--- those of one organisation are found by one id (docs/decisions/0051).
+-- those of one organisation are found by one id (docs/decisions/0014).
 ALTER TABLE accounts ADD COLUMN IF NOT EXISTS organisation_id text;
 CREATE INDEX CONCURRENTLY IF NOT EXISTS accounts_of_organisation ON accounts (organisation_id)
   WHERE organisation_id IS NOT NULL;

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- What remains of a task that was pruned (docs/decisions/0054): its id, which is that of its Idempotency-Key, what a
+-- What remains of a task that was pruned (docs/decisions/0026): its id, which is that of its Idempotency-Key, what a
 -- request with that key is compared with, its dates, and what `ledger verify` compares with the entries of the task.
 CREATE TABLE pruned_tasks (
   task_id text PRIMARY KEY,

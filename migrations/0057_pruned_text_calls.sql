@@ -1,6 +1,6 @@
 -- Up Migration
 
--- Text calls are pruned like tasks (docs/decisions/0055). What remains of one is its entries in the ledger, and these.
+-- Text calls are pruned like tasks (docs/decisions/0026). What remains of one is its entries in the ledger, and these.
 
 -- The objects to which calls were exported before they were deleted. A call is in one whose times contain its own.
 CREATE TABLE text_call_archives (

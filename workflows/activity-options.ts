@@ -17,7 +17,7 @@ import type { MediaTaskInput, SweepInput } from './contracts.ts';
 const HEARTBEAT_TIMEOUT = '10 seconds';
 /**
  * The same for a wait for a provider's job, which may take hours. Other workers notice a worker that has died earlier,
- * and cancels are learned of from the database (docs/decisions/0053).
+ * and cancels are learned of from the database (docs/decisions/0024).
  */
 const WAITING_HEARTBEAT_TIMEOUT = '3 minutes';
 

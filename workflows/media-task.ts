@@ -63,7 +63,7 @@ const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(EARLIER
 /** The patch of the second release. Workflows that started before it settle a cancelled task first. */
 const REQUESTS_FINAL_COST = 'asks-what-a-cancelled-task-costs';
 /**
- * A database that has lost commits is recognized (docs/decisions/0037). An earlier worker may have continued without
+ * A database that has lost commits is recognized (docs/decisions/0005). An earlier worker may have continued without
  * that.
  */
 const RECOGNIZES_LOST_COMMITS = 'knows-of-lost-commits';
@@ -139,7 +139,7 @@ export async function mediaTask(input: MediaTaskInput): Promise<SettleResult> {
 }
 
 /**
- * A task ends within hours: with worker versioning it stays on the release that began it (docs/decisions/0052). A worker
+ * A task ends within hours: with worker versioning it stays on the release that began it (docs/decisions/0025). A worker
  * without a version must not say so: the server would reject what it has done.
  */
 setWorkflowOptions(() => (hasVersion() ? { versioningBehavior: 'PINNED' } : {}), mediaTask);

@@ -1,6 +1,6 @@
 /**
  * Makes a cancel from Temporal's own tools known to the worker that waits for a job. That worker sends few heartbeats,
- * and learns of a cancel from the task's row (docs/decisions/0053), where only the API has recorded its own.
+ * and learns of a cancel from the task's row (docs/decisions/0024), where only the API has recorded its own.
  */
 import { CancellationScope, log, patched, proxyLocalActivities } from '@temporalio/workflow';
 import type { TaskId } from '../src/domain/workflow-ids.ts';

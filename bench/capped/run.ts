@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- capped`: the slots of a capped upstream, through real Temporal (docs/decisions/0039). A backlog of
+ * `npm run bench -- capped`: the slots of a capped upstream, through real Temporal (docs/decisions/0016). A backlog of
  * jobs of one second goes to one upstream, with different numbers of workers: how many of its slots are taken while
  * tasks wait, how many of them the upstream really works in, and how long a task takes beside what it would with every
  * slot always at work. An upstream's worker learns of the end of a job from a poll, so that a slot is taken for longer

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- holds`: how many holds per second one account takes, compared with a thousand accounts together,
  * on a durable PostgreSQL. All holds of an account update its one row, so that the hot account is the worst case; the
- * promise is that it gets at least 0.35 of what many get (docs/decisions/0008). Windows of both alternate.
+ * promise is that it gets at least 0.35 of what many get (docs/decisions/0012). Windows of both alternate.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- large-bodies`: what bodies of ten megabytes cost others (docs/decisions/0032). How long the event
+ * `npm run bench -- large-bodies`: what bodies of ten megabytes cost others (docs/decisions/0017). How long the event
  * loop of the api is blocked at most, with one such body of each shape at each endpoint; and how long small requests
  * wait during twenty of them at once, over how long they wait on an idle api.
  *

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- pruning`: what the lookup of pruned keys costs a create, how fast old tasks are pruned, and what
- * the creates of their account wait for meanwhile, on a durable PostgreSQL and a store on disk (docs/decisions/0054).
+ * the creates of their account wait for meanwhile, on a durable PostgreSQL and a store on disk (docs/decisions/0026).
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

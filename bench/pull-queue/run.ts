@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- pull-queue`: the queue between an upstream's connection and the reader of a text call, compared
  * with Node's own object-mode `Readable`. Rounds of both alternate in one process; the ratio is the median of ours over
- * the median of Node's (docs/decisions/0042).
+ * the median of Node's (docs/decisions/0029).
  */
 import { Readable } from 'node:stream';
 import { Command } from '@commander-js/extra-typings';

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- settlements`: how many settlements per second one account takes, on a durable PostgreSQL at a
  * distance. Each changes the account's one row, which is locked until its commit is answered. Windows with settlements
- * that share a transaction, as in a worker (docs/decisions/0008), and with each in its own, alternate.
+ * that share a transaction, as in a worker (docs/decisions/0012), and with each in its own, alternate.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';

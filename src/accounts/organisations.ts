@@ -1,5 +1,5 @@
 /**
- * Organisations: accounts that share a wallet (docs/decisions/0051). Every account begins one, which has its id, unless
+ * Organisations: accounts that share a wallet (docs/decisions/0014). Every account begins one, which has its id, unless
  * it is created in that of another account. Limits, keys, tasks and stored files stay those of each account.
  */
 import type { Queryable, Statement } from '../database/database.ts';

@@ -1,5 +1,5 @@
 /**
- * SQL for the wallet of an account: its own row of counters, or the row that `wallet_id` names (docs/decisions/0051). An
+ * SQL for the wallet of an account: its own row of counters, or the row that `wallet_id` names (docs/decisions/0014). An
  * account never changes its wallet, so which row it is may be read at any time; what is in it is certain only while it
  * is locked.
  */

@@ -1,6 +1,6 @@
 /**
  * Repeated requests that create a batch (contract §10). With an Idempotency-Key, its batch is found by its id. Of an
- * automatic retry of OpenAI's clients, as for tasks (docs/decisions/0047), only a header says that it is one; a batch
+ * automatic retry of OpenAI's clients, as for tasks (docs/decisions/0009), only a header says that it is one; a batch
  * has its input file to be recognised by.
  */
 import type { Queryable, Statement } from '../database/database.ts';

@@ -1,7 +1,7 @@
 /**
  * Combines what concerns one account. All of it changes that account's one row of counters, and a commit holds the
  * row until it is on disk, so that one after the other they take a disk write each. Whatever arrives while one
- * statement of an account runs is therefore part of its next (docs/decisions/0008): a lone request waits for nothing,
+ * statement of an account runs is therefore part of its next (docs/decisions/0012): a lone request waits for nothing,
  * many share one commit, and accounts never wait for each other.
  */
 

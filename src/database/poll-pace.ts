@@ -1,5 +1,5 @@
 /**
- * How often a feed polls for its waiting readers (docs/decisions/0011): often while something happens and few are
+ * How often a feed polls for its waiting readers (docs/decisions/0010): often while something happens and few are
  * watched, so that a reader hardly waits longer than for a notification, and at the slowest pace otherwise, so that
  * neither many readers nor many processes cost the database more than four polls a second each.
  *

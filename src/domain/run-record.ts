@@ -1,7 +1,7 @@
 /**
  * What Temporal records about one run of a task's workflow. It matters if the database has lost commits (failover,
  * restore of a backup): the run was ahead of the record, and what it had bought must not be bought again
- * (docs/decisions/0037). The module contains the types that both sides of that lookup share.
+ * (docs/decisions/0005). The module contains the types that both sides of that lookup share.
  */
 import type { FailureReason } from './failure-reason.ts';
 

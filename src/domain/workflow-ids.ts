@@ -94,7 +94,7 @@ const OWN_PART = /media(?:-[a-z]+)?$/;
 /**
  * The queue of the same installation that another part serves. What 0.1.0 did on `media` stays there by the former
  * names: another installation of that release serves neither `archiving` nor `maintenance`, and its work would wait
- * for ours (docs/decisions/0038).
+ * for ours (docs/decisions/0006).
  *
  * @param queue of the caller, former names included.
  */

@@ -1,6 +1,6 @@
 /**
  * What one attempt to submit leaves for the next one, and for a later run, in its heartbeats: to which upstream the work
- * is about to be sent, or that nothing was sent (docs/decisions/0037, docs/decisions/0004).
+ * is about to be sent, or that nothing was sent (docs/decisions/0005, docs/decisions/0004).
  */
 import pRetry from 'p-retry';
 import type { Attempt } from './attempt.ts';

@@ -1,6 +1,6 @@
 /**
  * What a run of a task's workflow had done if the database does not know it: a failover has lost commits, or a backup
- * was restored (docs/decisions/0037). It is read from the run's history and recorded again, so that everything after
+ * was restored (docs/decisions/0005). It is read from the run's history and recorded again, so that everything after
  * that proceeds as usual and nothing is paid for twice.
  */
 import { isPlainJobId } from '../domain/run-record.ts';

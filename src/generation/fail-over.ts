@@ -1,5 +1,5 @@
 /**
- * What follows a job that failed at an upstream which says that it does not bill it (docs/decisions/0045): if the route
+ * What follows a job that failed at an upstream which says that it does not bill it (docs/decisions/0004): if the route
  * allows it, the task goes to the next of its upstreams.
  */
 import { fallbackOf } from '../catalogue/definition.ts';

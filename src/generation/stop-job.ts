@@ -24,7 +24,7 @@ const POLL_WITHIN_MS = 3_000;
 /**
  * Asks the provider of a task's job, if there is one, to stop. Idempotent.
  *
- * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/decisions/0037).
+ * @param attempt from 1. @param runId of the workflow, which knows of a job that the database has lost (docs/decisions/0005).
  * @throws {GenerationFailure} retryable: too many requests of its account, or at its upstream, are in progress.
  */
 export async function stopJob(

@@ -1,7 +1,7 @@
 /**
  * Offers a task to equal upstreams until one accepts it. It tries those that can take it, in the order of the route's
  * balance, and joins queues only if all of them are at their concurrency limit: then those of several members, and the
- * first free slot is its own (docs/decisions/0046).
+ * first free slot is its own (docs/decisions/0016).
  */
 import type { PoolMember } from '../upstreams/balance.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';

@@ -24,7 +24,7 @@ export async function verdictOf(context: VerdictContext, input: SettleInput, kno
   const { taskId, requestHash } = input;
   if (requestHash === undefined && input.status === 'fail' && input.reason !== 'cancelled') return failure(input);
   const task = known ?? (await readWorkingTask(context.database, taskId));
-  // The database may have lost the task that the workflow is for, and have another under its key (docs/decisions/0037).
+  // The database may have lost the task that the workflow is for, and have another under its key (docs/decisions/0005).
   // The outcome of one request is not the outcome of the other.
   if (requestHash !== undefined && isForAnotherRequest(context, task, requestHash)) {
     return { status: 'fail', reason: 'outcome_unknown' };

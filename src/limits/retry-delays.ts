@@ -1,7 +1,7 @@
 /**
  * When tenants that were denied a share of a worker's slots retry. Soon at first, then ever less often; and however
  * many they are, so many a second at most, each tenant as often as any other, because all of them pass through the
- * one poll of their queue (docs/decisions/0020). Counted in memory: they are forgotten with the process, and it
+ * one poll of their queue (docs/decisions/0024). Counted in memory: they are forgotten with the process, and it
  * learns of them as they retry.
  */
 import { backoffMs } from '../domain/backoff.ts';

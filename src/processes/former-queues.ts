@@ -1,7 +1,7 @@
 /**
  * Serves the task queues under the names that they used to have in every installation, until everything started on them
  * has ended: tasks, callbacks and promotions that an earlier release started, or starts while it runs together with
- * this one during a rollout (docs/decisions/0038). The names do not identify the installation, so they are served only
+ * this one during a rollout (docs/decisions/0006). The names do not identify the installation, so they are served only
  * while Temporal has work on them that is in the database.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -56,7 +56,7 @@ export function createDelivery(dependencies: DeliveryDependencies): (item: Outbo
         const priority = priorityOf(item);
         const found = await gateway.startTask(start, priority);
         // If a run has closed although its task is open, this database has lost commits: another run takes over its
-        // results (docs/decisions/0037). If the task has ended, the closed run is the one that this row had started.
+        // results (docs/decisions/0005). If the task has ended, the closed run is the one that this row had started.
         if (found.kind === 'closed' && (await renewDeadlines(database, item.subjectId, limits))) {
           await gateway.startTask(start, priority, found.runId);
         }

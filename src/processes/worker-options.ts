@@ -22,7 +22,7 @@ export function workflowPolls({ polls }: WorkerConfig): Pick<WorkerOptions, 'wor
 }
 
 /**
- * The release that a worker belongs to (docs/decisions/0052). Without a build id, and on the queues that an earlier
+ * The release that a worker belongs to (docs/decisions/0025). Without a build id, and on the queues that an earlier
  * release shared between installations, it has no version.
  */
 export function versionOf(

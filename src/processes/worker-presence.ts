@@ -1,6 +1,6 @@
 /**
  * Notices workers that have died. A wait for a provider's job sends a heartbeat once a minute, so Temporal would miss a
- * dead one only after minutes (docs/decisions/0053). Each worker therefore writes a row every few seconds, and watches
+ * dead one only after minutes (docs/decisions/0024). Each worker therefore writes a row every few seconds, and watches
  * those of the others; the attempts of one that is silent are failed in Temporal, which starts them again elsewhere. So
  * are attempts that a living worker never got.
  */

@@ -104,7 +104,7 @@ export class Installation {
     const secrets = await readOrCreateSecrets(dataDir, existsSync(this.#postgresDirectory));
     const ports = await this.#claimPorts();
     const environment: NodeJS.ProcessEnv = {
-      // Half of them resolve names that operators configured (docs/decisions/0025).
+      // Half of them resolve names that operators configured (docs/decisions/0018).
       UV_THREADPOOL_SIZE: '16',
       ...(settings.hasAdminToken ? {} : { ADMIN_TOKEN: secrets.adminToken }),
       STORE_URL: pathToFileURL(path.join(dataDir, 'objects')).href,

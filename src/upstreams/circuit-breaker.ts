@@ -2,7 +2,7 @@
  * The circuit breaker of an upstream: when it opens, for how long, and who may try meanwhile. Text keeps a circuit for
  * each process and only prefers other upstreams (src/text/upstream/health.ts). Tasks share one in PostgreSQL, where each
  * transition is one statement by the database's clock (states.ts); a test compares those statements with the functions
- * here (docs/decisions/0043).
+ * here (docs/decisions/0029).
  */
 export const CIRCUIT_BREAKER = {
   /** Failures in a row: fewer can be a restart of the upstream, more are a queue of lost work. */

@@ -1,4 +1,4 @@
-/** A workflow whose task the database has lost; another task now has the same Idempotency-Key (docs/decisions/0037). */
+/** A workflow whose task the database has lost; another task now has the same Idempotency-Key (docs/decisions/0005). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ActivityContext } from '../../activities/context.ts';

@@ -1,6 +1,6 @@
 /**
  * A database that comes back without its last commits, which it had confirmed: as after a failover to a standby that
- * lagged behind (docs/decisions/0037). For a while commits are confirmed before they are on disk, then every process
+ * lagged behind (docs/decisions/0005). For a while commits are confirmed before they are on disk, then every process
  * of PostgreSQL is killed at once, and with them goes the log that was only in memory. What remains is an earlier
  * state.
  */

@@ -1,6 +1,6 @@
 /**
  * What was reported to clients and receivers while the database could still lose it. A failover to a standby that
- * lagged behind undoes the last commits (docs/decisions/0037): an answer from that time may be undone, an earlier one
+ * lagged behind undoes the last commits (docs/decisions/0005): an answer from that time may be undone, an earlier one
  * may not.
  */
 import type { FaultRecord } from './storm.ts';
@@ -45,7 +45,7 @@ const SETTLED_AGAIN_WITHIN_MS = 5_000;
 
 /**
  * The times in which an api may have answered a text call and never settled it, because it was stopped itself before it
- * could reach the database again. Another process then settles the call at its counted input (docs/decisions/0016).
+ * could reach the database again. Another process then settles the call at its counted input (docs/decisions/0022).
  */
 export function unsettledTimesOf(faults: readonly FaultRecord[]): readonly Span[] {
   const stops = faults.filter(

@@ -114,7 +114,7 @@ const BEGIN_MS = 4_000;
 /** Longer than everything may take to become quiet: a process that waits for its clock to catch up is detected. */
 const SMALLEST_STEP_MS = 6 * 60_000;
 const LARGEST_STEP_MS = 20 * 60_000;
-/** Longer than outputs are retained, and than a month's storage is paid for (docs/decisions/0033). */
+/** Longer than outputs are retained, and than a month's storage is paid for (docs/decisions/0007). */
 const SKEW_MS = 30 * 86_400_000;
 
 /** @param only restricts the kinds, for a campaign with one target. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Check } from './checks.ts';
 
-/** Of Docker's default profile, which forbids namespaces: docs/decisions/0024. */
+/** Of Docker's default profile, which forbids namespaces: docs/decisions/0019. */
 const ISOLATED = ['no_new_privileges', 'limits'];
 const NOT_ISOLATED = ['mount', 'pid', 'network', 'ipc', 'user', 'processes'];
 

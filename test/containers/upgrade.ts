@@ -1,6 +1,7 @@
 /**
- * An installation of release 0.1.0 is upgraded as docs/operations/upgrade.md says, `down` with its files and `up` with
- * ours, while tasks are in progress: what it made is still there, what it began ends, and its clients go on.
+ * An installation of release 0.1.0 is upgraded as docs/operations/backup-and-upgrade.md says, `down` with its files
+ * and `up` with ours, while tasks are in progress: what it made is still there, what it began ends, and its clients go
+ * on.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

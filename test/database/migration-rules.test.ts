@@ -1,4 +1,7 @@
-/** Migrations that were written after 0.1.0 follow the rules of docs/operations/upgrade.md, "Writing a migration". */
+/**
+ * Migrations that were written after 0.1.0 follow the rules of docs/operations/backup-and-upgrade.md, "Writing a
+ * migration".
+ */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** The law of the interval between two polls of a feed (docs/decisions/0011). */
+/** The law of the interval between two polls of a feed (docs/decisions/0010). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPollPace } from '../../src/database/poll-pace.ts';

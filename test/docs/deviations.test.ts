@@ -16,7 +16,7 @@ let served: ServedApp;
 let note: string;
 before(async () => {
   served = await serveApp();
-  note = await readFile(packageFile('docs/decisions/0005-deviations-from-the-specification.md'), 'utf8');
+  note = await readFile(packageFile('docs/decisions/0008-deviations-from-the-specification.md'), 'utf8');
 });
 after(() => served.close());
 

@@ -138,7 +138,7 @@ describe('the metrics of a running service', () => {
     assert.equal((await scrape(worker)).value('darkroom_worker_running'), 6);
   });
 
-  // With more of them a stopping worker loses a task (docs/decisions/0020), and the SDK silently ignores an option
+  // With more of them a stopping worker loses a task (docs/decisions/0024), and the SDK silently ignores an option
   // for it.
   it('show one poller for activities on each queue', async () => {
     const labels = { poller_type: 'activity_task' };

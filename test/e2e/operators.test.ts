@@ -17,7 +17,7 @@ import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
 
 /**
  * Between an operator's action and its effect on a task that is read: a few seconds, on a busy machine more, but less
- * than until the next heartbeat of a worker that waits (docs/decisions/0053).
+ * than until the next heartbeat of a worker that waits (docs/decisions/0024).
  */
 const SEEN_WITHIN_MS = 45_000;
 

@@ -1,5 +1,5 @@
 /**
- * Waits for jobs send a heartbeat once a minute (docs/decisions/0053): a dead worker and a cancel are noticed without
+ * Waits for jobs send a heartbeat once a minute (docs/decisions/0024): a dead worker and a cancel are noticed without
  * them.
  */
 import assert from 'node:assert/strict';

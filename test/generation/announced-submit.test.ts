@@ -1,6 +1,6 @@
 /**
  * A submit that may not be sent twice is announced to Temporal before it is sent, so that the next attempt knows
- * about it whatever happens to this worker and to the database's last commits (docs/decisions/0037).
+ * about it whatever happens to this worker and to the database's last commits (docs/decisions/0005).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

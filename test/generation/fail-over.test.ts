@@ -1,5 +1,5 @@
 /**
- * A job that failed at an upstream which says that it does not bill it (docs/decisions/0045): the next upstream of the
+ * A job that failed at an upstream which says that it does not bill it (docs/decisions/0004): the next upstream of the
  * route gets the task, once, wherever an attempt dies.
  */
 import assert from 'node:assert/strict';

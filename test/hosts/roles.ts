@@ -26,7 +26,7 @@ export function isApi(name: RoleName): boolean {
   return ROLES[name] === undefined;
 }
 
-/** What a role runs: a build, and what its workers are called in Temporal (docs/decisions/0052). */
+/** What a role runs: a build, and what its workers are called in Temporal (docs/decisions/0025). */
 export interface Release {
   readonly buildId: string;
   /** The command that takes the role as its last argument. */

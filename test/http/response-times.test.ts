@@ -1,6 +1,6 @@
 /**
  * The times in responses follow one clock, that of the database, whatever the machine's or an upstream's clock says
- * (docs/decisions/0033).
+ * (docs/decisions/0007).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,5 +1,5 @@
 /**
- * Waits that Temporal has given to a worker which never got them (docs/decisions/0053): found in the database, and handed
+ * Waits that Temporal has given to a worker which never got them (docs/decisions/0024): found in the database, and handed
  * back in Temporal.
  */
 import assert from 'node:assert/strict';

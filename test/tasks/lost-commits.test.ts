@@ -1,4 +1,4 @@
-/** What is recorded again for a task when the database has lost commits (docs/decisions/0037). */
+/** What is recorded again for a task when the database has lost commits (docs/decisions/0005). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';

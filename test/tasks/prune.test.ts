@@ -1,4 +1,4 @@
-/** Pruning: what goes, what stays, and that neither money nor keys change by it (docs/decisions/0054). */
+/** Pruning: what goes, what stays, and that neither money nor keys change by it (docs/decisions/0026). */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';

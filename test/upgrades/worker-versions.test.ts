@@ -1,7 +1,7 @@
 /**
  * Two releases side by side whose tasks cannot continue on one another: 500 tasks are in progress during a ramp, the
  * upgrade and the rollback, and while workers of both are restarted, which forgets what they had cached. Each task stays
- * on the release that began it, none fails, and none is submitted or charged twice (docs/decisions/0052).
+ * on the release that began it, none fails, and none is submitted or charged twice (docs/decisions/0025).
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** A mediaTask whose job failed and is not billed: the next upstream of its route gets it (docs/decisions/0045). */
+/** A mediaTask whose job failed and is not billed: the next upstream of its route gets it (docs/decisions/0004). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';

@@ -1,4 +1,4 @@
-/** What OpenAI's clients do by themselves: they repeat a request whose response did not arrive (docs/decisions/0047). */
+/** What OpenAI's clients do by themselves: they repeat a request whose response did not arrive (docs/decisions/0009). */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';

@@ -1,5 +1,5 @@
 /**
- * The keys of the URLs that we sign, derived from `URL_SIGNING_KEY` and its fallbacks (docs/decisions/0035): one for
+ * The keys of the URLs that we sign, derived from `URL_SIGNING_KEY` and its fallbacks (docs/decisions/0027): one for
  * new URLs, and all of them accepted.
  *
  * What is sent to a provider contains URLs, and a provider that knows a task by its id compares the attempts. They

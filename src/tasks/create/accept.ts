@@ -85,7 +85,7 @@ const ADMITTED = 'greatest(t.tasks - c.queued, 0) AS admitted';
  * task, which takes these two locks in the opposite order. LATERAL with a limit keeps it on the index, whatever the
  * planner assumes about the table's size. The key of a pruned task is found by the id that it names.
  *
- * `own` takes slots and money from the account's row. Where its wallet is another row (docs/decisions/0051), `sharer`
+ * `own` takes slots and money from the account's row. Where its wallet is another row (docs/decisions/0014), `sharer`
  * locks the account, `wallet` then takes the money, and only then `slots` the slots: all of it or nothing.
  */
 const acceptTasks: Statement = {

@@ -2,7 +2,7 @@
  * Tasks whose creator waits for the result on its connection (OpenAI's media endpoints). OpenAI's clients repeat a
  * request whose response did not arrive, without an Idempotency-Key, so the repetition is matched with the task of the
  * first attempt here: same account, key and fingerprint, created in the last ten minutes, and its result received by
- * no request (docs/decisions/0047).
+ * no request (docs/decisions/0009).
  *
  * The row is written by the transaction that accepts the task, so that a process that is killed at any time leaves it.
  * A missing row is no error: it has expired, or the task had an Idempotency-Key.

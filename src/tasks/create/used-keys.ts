@@ -1,6 +1,6 @@
 /**
  * Idempotency keys (contract §1): the tasks that they created, whether or not those were pruned since
- * (docs/decisions/0054).
+ * (docs/decisions/0026).
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
@@ -28,7 +28,7 @@ const selectByKey: Statement = {
 export interface KeyUse {
   readonly accountId: string;
   readonly idempotencyKey: string;
-  /** The id of the task that the key names. A pruned task is found by it (docs/decisions/0054). */
+  /** The id of the task that the key names. A pruned task is found by it (docs/decisions/0026). */
   readonly taskId: TaskId;
   readonly fingerprint: Fingerprint;
 }

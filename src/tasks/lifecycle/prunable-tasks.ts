@@ -1,5 +1,5 @@
 /**
- * Which tasks may be pruned (docs/decisions/0054), page by page: account by account and in the order of their creation,
+ * Which tasks may be pruned (docs/decisions/0026), page by page: account by account and in the order of their creation,
  * along an index that lists need anyway. Nothing is written here, and no row is locked.
  */
 import type { Queryable, Statement } from '../../database/database.ts';

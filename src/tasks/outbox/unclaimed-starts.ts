@@ -1,6 +1,6 @@
 /**
  * Queued tasks whose account has a free slot, and which no launcher claims: a launcher claims and so makes ready what
- * it can deliver (docs/decisions/0006), and where Temporal was never reached there is none. Tasks of accounts at
+ * it can deliver (docs/decisions/0011), and where Temporal was never reached there is none. Tasks of accounts at
  * their cap only wait.
  *
  * Since when the slot has been free is not stored, and a busy account has a free one for a moment after each of its

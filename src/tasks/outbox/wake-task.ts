@@ -1,5 +1,5 @@
 /**
- * Wakes tasks that have got a slot at a capped upstream (docs/decisions/0039). The outbox row is written in the
+ * Wakes tasks that have got a slot at a capped upstream (docs/decisions/0016). The outbox row is written in the
  * transaction that gives the slot, claimed for this process, which delivers it after the commit: until a launcher has
  * polled for it, the slot would be empty, for a tenth of the time of a short job. If the process dies or Temporal does
  * not answer, the row is due again like any other.

@@ -1,5 +1,5 @@
 /**
- * Why a task cannot be read: there is none, or it was pruned (docs/decisions/0054). Looked up only where its row is
+ * Why a task cannot be read: there is none, or it was pruned (docs/decisions/0026). Looked up only where its row is
  * missing, so that reads of tasks cost nothing more.
  */
 import type { Queryable, Statement } from '../../database/database.ts';

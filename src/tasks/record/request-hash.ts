@@ -1,6 +1,6 @@
 /**
  * What distinguishes requests under one Idempotency-Key in a workflow's history, where the database has lost the
- * first of them (docs/decisions/0037). It is salted with the key, which no history contains: with the fingerprint
+ * first of them (docs/decisions/0005). It is salted with the key, which no history contains: with the fingerprint
  * alone, a reader of histories could try out prompts. A task without a key has none, because no other request can
  * replace it.
  */

@@ -1,6 +1,6 @@
 /**
  * Reads of tasks that clients poll, together: those that arrive in the same turn of the event loop share one statement
- * (docs/decisions/0008 does the same for creates). A busy process spent more on sending each read to PostgreSQL by
+ * (docs/decisions/0012 does the same for creates). A busy process spent more on sending each read to PostgreSQL by
  * itself, and on receiving its rows, than on everything else. A lone read waits for nothing, and no read waits for
  * another statement.
  */

@@ -1,6 +1,6 @@
 /**
  * A task whose workflow has ended while its row says that it is open: the database has lost commits, by a failover or
- * because a backup was restored (docs/decisions/0037). The task gets another run, which takes over what the ended one
+ * because a backup was restored (docs/decisions/0005). The task gets another run, which takes over what the ended one
  * had achieved, and the time that this needs: by the database's clock its deadlines may have passed long ago.
  */
 import type { StageLimits } from '../../catalogue/definition.ts';

@@ -1,5 +1,5 @@
 /**
- * Which text calls may be pruned (docs/decisions/0055), page by page: in the order in which the table stores them, which
+ * Which text calls may be pruned (docs/decisions/0026), page by page: in the order in which the table stores them, which
  * is roughly that of their times, whatever account they are of, and needs no index. Nothing is written here, and no row is
  * locked.
  */
@@ -83,7 +83,7 @@ const lockCalls: Statement = {
 };
 /**
  * In a statement of its own, which sees what others committed before the rows were locked. A settled call changes only
- * if the database lost its settlement (docs/decisions/0037), and then it is not what was exported.
+ * if the database lost its settlement (docs/decisions/0005), and then it is not what was exported.
  */
 const selectUnchanged: Statement = {
   name: 'select_unchanged_text_calls_to_prune',

@@ -1,5 +1,5 @@
 /**
- * Narrows the bound of a request's input with earlier reports of upstreams (docs/decisions/0040). The tokens that an
+ * Narrows the bound of a request's input with earlier reports of upstreams (docs/decisions/0022). The tokens that an
  * upstream reported for a request are an upper bound for each beginning of it, so that only the messages after the
  * longest known beginning are bounded by their bytes. A ratio of earlier reports would not work: the next text may be
  * in another script.

@@ -2,7 +2,7 @@
  * The attack campaign: `npm run attack -- --minutes M`. Two hostile accounts and an anonymous host attack a whole
  * installation while a third account works. Exit code 1 if that account is affected more than allowed, a process ends
  * or grows beyond its bound, or an invariant is violated afterwards. With `--mutants` each attack that has a mutant runs
- * against a program without the guard against it, and the exit code is 1 unless each is noticed. docs/decisions/0030.
+ * against a program without the guard against it, and the exit code is 1 unless each is noticed. docs/decisions/0028.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

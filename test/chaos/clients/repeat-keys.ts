@@ -1,6 +1,6 @@
 /**
  * What a client does when all is over and it finds that a task, a response in the background or a batch is gone whose
- * id it received: it creates it again with the same key (docs/decisions/0037). It only checks those that may have been
+ * id it received: it creates it again with the same key (docs/decisions/0005). It only checks those that may have been
  * lost; others that are gone are left to the invariants.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

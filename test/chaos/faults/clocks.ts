@@ -17,7 +17,7 @@ export async function stepClock(world: World, { target, byMs, forMs }: ClockFaul
   return counted(seen, `processes and threads saw a step of ${Math.round(byMs / 1000)} s`);
 }
 
-/** Long and far enough that a process with that clock notices and reports it (docs/decisions/0033). */
+/** Long and far enough that a process with that clock notices and reports it (docs/decisions/0007). */
 export async function skewClock(world: World, { target, byMs, forMs }: ClockFault): Promise<FaultEvidence> {
   const since = await clockComplaints(world, target);
   const complaints = async (): Promise<number> => (await clockComplaints(world, target)) - since;

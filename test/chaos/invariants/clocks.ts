@@ -1,4 +1,4 @@
-/** What must hold whatever clock a process has: the database's clock decides (docs/decisions/0033). */
+/** What must hold whatever clock a process has: the database's clock decides (docs/decisions/0007). */
 import type { Evidence, Invariant } from '../evidence.ts';
 import { finalTasks } from './tasks.ts';
 

@@ -142,7 +142,7 @@ function wrongIn({ batch, output, errors }: BatchEvidence, markers: readonly str
   return found;
 }
 
-/** Besides 403 and 429: what passes by itself, or by an act that is not about the line (docs/decisions/0048). */
+/** Besides 403 and 429: what passes by itself, or by an act that is not about the line (docs/decisions/0023). */
 const PASSING = ['SERVICE_UNAVAILABLE', 'upstream_rate_limited'];
 
 export const linesOutwait: Invariant = {

@@ -1,5 +1,5 @@
 /**
- * A process that is stopped in the middle of a transaction, with an account's row locked (docs/decisions/0036): an
+ * A process that is stopped in the middle of a transaction, with an account's row locked (docs/decisions/0013): an
  * api inside the accept of a task under a spend cap, or a worker inside a settlement. A lock of our own on the same
  * row brings it there: the process waits for the lock in its transaction, is stopped, and then gets it.
  */

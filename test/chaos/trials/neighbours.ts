@@ -1,5 +1,5 @@
 /**
- * Two installations in one Temporal namespace (docs/decisions/0038), both at work: each does its own tasks, and no
+ * Two installations in one Temporal namespace (docs/decisions/0006), both at work: each does its own tasks, and no
  * other's.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /**
- * Forty results of one account that come at 8 kB/s (docs/decisions/0038): how long the others' tasks take meanwhile.
+ * Forty results of one account that come at 8 kB/s (docs/decisions/0006): how long the others' tasks take meanwhile.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTask } from '../clients/create-task.ts';

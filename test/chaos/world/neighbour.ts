@@ -1,5 +1,5 @@
 /**
- * A second installation in the same Temporal namespace (docs/decisions/0038): the same program with a database, a
+ * A second installation in the same Temporal namespace (docs/decisions/0006): the same program with a database, a
  * store, secrets and a provider's key of its own. It exists for a trial, and leaves nothing behind in Temporal.
  */
 import { randomBytes } from 'node:crypto';

@@ -93,7 +93,7 @@ describe('a video from one HTTP call', () => {
   it('reports its progress, and stops when it is cancelled, its processes too', async () => {
     const [worker] = darkroom.workers;
     assert.ok(worker);
-    // A child that inspects media stays for the next file (docs/decisions/0023).
+    // A child that inspects media stays for the next file (docs/decisions/0019).
     const before = await childrenOf(worker.pid);
     const taskId = await create('darkroom/motion-max', {
       prompt: 'a city in the rain',
