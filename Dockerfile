@@ -1,6 +1,6 @@
 # One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
-# docker/images.lock.json holds it with its digest, once a release has filled that in (docs/decisions/DELETED-0031).
+# docker/images.lock.json holds it with its digest, once a release has filled that in (`npm run images`).
 ARG NODE_IMAGE=node:24-bookworm-slim
 # The Debian that NODE_IMAGE is made from, without npm and the other tools of builds.
 ARG RUNTIME_IMAGE=debian:bookworm-slim

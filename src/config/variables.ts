@@ -266,7 +266,7 @@ export const VARIABLES = {
   WORKER_BUILD_ID: {
     kind: 'text',
     fallback: '',
-    help: 'Build of this release for the worker versioning of Temporal, e.g. the tag of the image; 1 to 63 letters, digits and . _ -. A worker with one gets no work until its version is made current (docs/operations/upgrade.md). Empty: no versioning.',
+    help: 'Build of this release for the worker versioning of Temporal, e.g. the tag of the image; 1 to 63 letters, digits and . _ -. A worker with one gets no work until its version is made current (docs/operations/backup-and-upgrade.md). Empty: no versioning.',
   },
   ACTIVITY_POLLS: {
     kind: 'integer',
@@ -293,7 +293,7 @@ export const VARIABLES = {
     kind: 'choice',
     fallback: 'auto',
     choices: ['auto', 'required'],
-    help: 'Whether api and worker start where the processes that read media of others cannot be isolated in full (SECURITY.md); auto: with what the machine allows, which the log and darkroom_media_sandbox show.',
+    help: 'Whether api and worker start where the processes that read media of others cannot be isolated in full (docs/operations/secure.md); auto: with what the machine allows, which the log and darkroom_media_sandbox show.',
   },
   SCRATCH_DIR: {
     kind: 'text',

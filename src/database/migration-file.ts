@@ -2,7 +2,7 @@
  * One file of `migrations/` as node-pg-migrate runs it. A file runs in one transaction, unless its first line says
  * `-- Up Migration (no transaction)`: then its statements run one after the other, each committed by itself, which is
  * what `CREATE INDEX CONCURRENTLY` and updates in batches need. Such a file may be interrupted after any statement, so
- * each of them must be repeatable (docs/operations/upgrade.md, "Writing a migration"; a test enforces it).
+ * each of them must be repeatable (docs/operations/backup-and-upgrade.md, "Writing a migration"; a test enforces it).
  */
 import { readFile } from 'node:fs/promises';
 import type { MigrationBuilder, RunnerOption } from 'node-pg-migrate';

@@ -1,5 +1,5 @@
 /**
- * Connection poolers between a process and PostgreSQL (docs/operations/pooling.md). In transaction mode two
+ * Connection poolers between a process and PostgreSQL (docs/operations/scale.md). In transaction mode two
  * transactions of a connection may run on two sessions, and one session serves many connections. What goes wrong where
  * the settings do not say so is seldom clear by itself (`prepared statement "check" does not exist`, at random), so it
  * is looked for when a process starts, and named wherever it is met.

@@ -94,7 +94,7 @@ async function requireMajor(directory: string, has: string): Promise<void> {
   if (ours === undefined || ours === has) return;
   throw new StandaloneError(
     `the database in ${directory} was made by PostgreSQL ${has}, and this release of Darkroom brings ${ours}: ` +
-      'docs/operations/upgrade.md, "Another major release of PostgreSQL", describes how to migrate it',
+      'docs/operations/backup-and-upgrade.md, "Another major release of PostgreSQL", describes how to migrate it',
   );
 }
 

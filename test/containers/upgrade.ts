@@ -1,5 +1,5 @@
 /**
- * An installation of the last release is upgraded as docs/operations/upgrade.md says, `down` with its files and `up` with
+ * An installation of the last release is upgraded as docs/operations/backup-and-upgrade.md says, `down` with its files and `up` with
  * ours, while tasks are in progress: what it made is still there, what it began ends, and its clients go on.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** Migrations that were written after the last release follow the rules of docs/operations/upgrade.md, "Writing a migration". */
+/** Migrations that were written after the last release follow the rules of docs/operations/backup-and-upgrade.md, "Writing a migration". */
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';

@@ -1,8 +1,8 @@
 /**
  * What a new migration must not do, because it runs while processes of the previous release are at work and on tables
- * of any size (docs/operations/upgrade.md, "Writing a migration"). Reads simple SQL like that of `migrations/`; what
- * it does not understand it does not forbid: the upgrade tests run each migration on the database of a release as
- * well.
+ * of any size (docs/operations/backup-and-upgrade.md, "Writing a migration"). Reads simple SQL like that of
+ * `migrations/`; what it does not understand it does not forbid: the upgrade tests run each migration on the database
+ * of a release as well.
  */
 import { parseMigration } from '../../src/database/migration-file.ts';
 

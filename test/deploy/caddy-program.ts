@@ -45,12 +45,12 @@ export async function startCaddy(site: string): Promise<() => Promise<void>> {
 }
 
 /**
- * The site of docs/operations/machines.md.
+ * The site of docs/operations/scale.md.
  *
  * @param site where it listens. @param apis their addresses with ports.
  */
 export function documentedCaddyfile(site: string, apis: readonly string[]): string {
-  const page = readFileSync(packageFile('docs/operations/machines.md'), 'utf8');
+  const page = readFileSync(packageFile('docs/operations/scale.md'), 'utf8');
   const [, block = ''] = /```\n(api\.example\.com \{\n[^]*?)```/.exec(page) ?? [];
   return block.replace('api.example.com', site).replace('10.0.0.1:8787 10.0.0.2:8787', apis.join(' '));
 }

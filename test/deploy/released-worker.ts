@@ -1,6 +1,7 @@
 /**
  * Workers of two releases side by side, as an operator deploys them: a copy of the package whose workflows differ, and
- * the commands of Temporal's CLI by which work moves from one release to the other (docs/operations/upgrade.md).
+ * the commands of Temporal's CLI by which work moves from one release to the other
+ * (docs/operations/backup-and-upgrade.md).
  */
 import { execFile } from 'node:child_process';
 import { cp, symlink, writeFile } from 'node:fs/promises';

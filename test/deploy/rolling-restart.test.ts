@@ -233,7 +233,7 @@ describe('a rolling restart under load', () => {
     for (const attempt of lostStarts) t.diagnostic(`a start that the server lost: ${attempt}`);
   });
 
-  /** Attempts that no worker received although all of them were running: docs/decisions/0024, "Remaining". */
+  /** Attempts that no worker received although all of them were running: docs/decisions/0024. */
   const lostStarts: string[] = [];
 
   /** @returns whether an activity of it was handed back, or ended by a slow machine, and started again. */

@@ -15,7 +15,7 @@ import { errorBody } from '../../src/text/error-body.ts';
 import { documentedCaddyfile, shippedCaddyfile } from '../deploy/caddy-program.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 
-const PAGE = readFileSync(packageFile('docs/operations/machines.md'), 'utf8');
+const PAGE = readFileSync(packageFile('docs/operations/scale.md'), 'utf8');
 const QUEUES = Object.keys(TASK_QUEUES).toSorted();
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
@@ -87,7 +87,7 @@ describe('the layouts of machines', () => {
 
 describe('the proxies', () => {
   for (const [name, caddyfile] of [
-    ['docs/operations/machines.md', documentedCaddyfile],
+    ['docs/operations/scale.md', documentedCaddyfile],
     ['docker/caddy/Caddyfile', shippedCaddyfile],
   ] as const) {
     it(`answer with the error of the API where no api does: ${name}`, () => {

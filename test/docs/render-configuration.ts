@@ -15,7 +15,7 @@ export const CONFIGURATION = packageFile('docs/reference/configuration.md');
 
 const INTRODUCTION = `# Configuration reference
 
-Every environment variable that Darkroom reads. \`npm start\` needs none of them; [Configure](../operations/configure.md) says which ones a role that runs by itself needs. A secret can also come from a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. The credential of an upstream that a model file calls \`<name>\` is in \`UPSTREAM_<NAME>_KEY\`.
+Every environment variable that Darkroom reads. \`npm start\` needs none of them; [Configure](../operations/install.md#configure) says which ones a role that runs by itself needs. A secret can also come from a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. The credential of an upstream that a model file calls \`<name>\` is in \`UPSTREAM_<NAME>_KEY\`.
 
 This page is generated from \`src/config/variables.ts\`.
 `;

@@ -1,21 +1,19 @@
 /**
- * Renders `docs/field-coverage.md` from the table of spec §2.5 (test/catalogue/spec-fields.json) and the embedded
- * models: which of them follows an observation about a field, and the tests that show its effect on the output. Run
- * by itself it writes the file: `npm run ts -- test/docs/render-field-coverage.ts`
+ * Renders the table of spec §2.5 (test/catalogue/spec-fields.json) with the embedded models: which of them follows an
+ * observation about a field, and the tests that show its effect on the output. Run by itself it writes
+ * `.cache/field-coverage.md`: `npm run ts -- test/docs/render-field-coverage.ts`
  */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
 import { SPEC_FIELDS, describeCell, embeddedModels, evaluateCell } from '../catalogue/spec-fields.ts';
 import type { Cell, EmbeddedModel } from '../catalogue/spec-fields.ts';
 import { table } from './markdown-table.ts';
 
-/** Where the rendered text is stored. */
-export const FIELD_COVERAGE = packageFile('docs/field-coverage.md');
-
 const INTRODUCTION = `# The fields of the specification, model by model
 
-Every field of specification §2.5 and everything observed of it: the embedded models that keep to it, how many of the others reject it, and the tests that show it in the files that come out. That a model accepts and rejects what it should is shown for each line by \`catalogue/spec-fields\`. This page is rendered from \`test/catalogue/spec-fields.json\` and \`models/\`; \`docs/field-coverage\` fails when it is not what they say, or when a test that it names is not there.
+Every field of specification §2.5 and everything observed of it: the embedded models that keep to it, how many of the others reject it, and the tests that show it in the files that come out. That a model accepts and rejects what it should is shown for each line by \`catalogue/spec-fields\`. This page is rendered from \`test/catalogue/spec-fields.json\` and \`models/\`; \`test/docs/field-coverage.test.ts\` fails when a test that it names is not there.
 `;
 
 /** The tests that show a cell's effect on the output, as `file › name`. */
@@ -23,7 +21,7 @@ export function proofsOf(cell: Cell): readonly string[] {
   return cell.honouredBy ?? SPEC_FIELDS.honouredBy[cell.field] ?? [];
 }
 
-export async function renderFieldCoverage(): Promise<string> {
+async function renderFieldCoverage(): Promise<string> {
   const models = await embeddedModels();
   const cells = SPEC_FIELDS.rows.flatMap((row) => row.cells);
   const observed = table(
@@ -66,4 +64,9 @@ function short(name: string): string {
   return name.replace(/^darkroom\//, '');
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(FIELD_COVERAGE, await renderFieldCoverage());
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const file = packageFile('.cache/field-coverage.md');
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, await renderFieldCoverage());
+  process.stdout.write(`${file}\n`);
+}

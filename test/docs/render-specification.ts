@@ -1,8 +1,9 @@
 /**
- * Renders `docs/specification.md` from the requirements (requirements.ts) and the tests that state which of them they
- * prove. Run by itself it writes the file: `npm run ts -- test/docs/render-specification.ts`
+ * Renders the requirements (requirements.ts) with the tests that state which of them they prove. Run by itself it writes
+ * `.cache/specification.md`: `npm run ts -- test/docs/render-specification.ts`
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../src/config/package-root.ts';
 import { table } from './markdown-table.ts';
@@ -11,12 +12,9 @@ import { listTestFiles } from './test-files.ts';
 import { testsIn } from './written-tests.ts';
 import type { WrittenTest } from './written-tests.ts';
 
-/** Where the rendered text is stored. */
-export const SPECIFICATION = packageFile('docs/specification.md');
-
 const INTRODUCTION = `# Specification
 
-What Darkroom is required to do, and the tests that prove it. \`S\` are the paragraphs of the specification that it was built to, \`C\` those of [its contract](contract.md). A test is its file below \`test/\`, without \`.test.ts\`, and its name; \`…\` is filled in when it runs.
+What Darkroom is required to do, and the tests that prove it. \`S\` are the paragraphs of the specification that it was built to, \`C\` those of docs/contract.md. A test is its file below \`test/\`, without \`.test.ts\`, and its name; \`…\` is filled in when it runs.
 
 This page is generated from \`test/docs/requirements.ts\` and from the comments \`// Proves …\` above the tests: \`npm run ts -- test/docs/render-specification.ts\`.
 `;
@@ -38,7 +36,7 @@ export function provingTests(): readonly ProvingTest[] {
     );
 }
 
-export function renderSpecification(tests: readonly ProvingTest[]): string {
+function renderSpecification(tests: readonly ProvingTest[]): string {
   const blocks = SECTIONS.map(({ document, title, requirements }, index) => {
     const rows = requirements.flatMap(({ number, title: name, text }) => {
       const [first = '', ...others] = tests.filter(({ proves }) => proves.includes(number)).map(lineOf);
@@ -56,5 +54,8 @@ function lineOf({ file, name }: ProvingTest): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(SPECIFICATION, renderSpecification(provingTests()));
+  const file = packageFile('.cache/specification.md');
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, renderSpecification(provingTests()));
+  process.stdout.write(`${file}\n`);
 }

@@ -1,6 +1,6 @@
 /**
  * What the specification (S) and the contract (C) require, numbered by their paragraphs. A test that proves one
- * states it in the line above it: `// Proves S2.1-1, C3-4.` docs/specification.md is generated from both.
+ * states it in the line above it: `// Proves S2.1-1, C3-4.` render-specification.ts lists both.
  */
 
 export interface Requirement {

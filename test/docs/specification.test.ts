@@ -1,10 +1,10 @@
-/** Every requirement is proven by a test that states it, and docs/specification.md shows which. */
+/** Every requirement is proven by a test that states it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { ERROR_KINDS } from '@darkroom/api/facts/error-kinds';
 import { packageFile } from '../../src/config/package-root.ts';
-import { SPECIFICATION, provingTests, renderSpecification } from './render-specification.ts';
+import { provingTests } from './render-specification.ts';
 import { SECTIONS } from './requirements.ts';
 import { listTestFiles } from './test-files.ts';
 import { testsIn } from './written-tests.ts';
@@ -81,16 +81,6 @@ describe('the requirements', () => {
       if (file.endsWith('.test.ts')) continue;
       assert.match(sources, new RegExp(`/${file.split('/').at(-1)}'`), `${file} is run by no test`);
     }
-  });
-});
-
-describe('docs/specification.md', () => {
-  it('is what the requirements and the tests render to', () => {
-    assert.equal(
-      readFileSync(SPECIFICATION, 'utf8'),
-      renderSpecification(tests),
-      'run: npm run ts -- test/docs/render-specification.ts',
-    );
   });
 });
 

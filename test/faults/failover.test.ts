@@ -1,6 +1,7 @@
 /**
  * The server of the database is lost, and its standby is promoted, while tasks of every kind are in progress: with a
- * standby that commits wait for, and with one that lags behind. What each loses is in docs/operations/backup.md.
+ * standby that commits wait for, and with one that lags behind. What each loses is in
+ * docs/operations/backup-and-upgrade.md.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** PgBouncer on a host of its own, between the roles and PostgreSQL (docs/operations/pooling.md). */
+/** PgBouncer on a host of its own, between the roles and PostgreSQL (docs/operations/scale.md). */
 import { chmod, mkdir } from 'node:fs/promises';
 import { preparePgBouncer } from '../support/pgbouncer.ts';
 import { queryOnce } from '../support/standby.ts';

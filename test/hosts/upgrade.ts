@@ -1,7 +1,7 @@
 /**
- * A rolling upgrade, as docs/operations/upgrade.md describes it under "Releases side by side": workers of the new release
- * are started beside those of the old one, host by host, and promoted; the old ones are stopped when their tasks have
- * ended; then the apis are restarted, one after the other.
+ * A rolling upgrade, as docs/operations/backup-and-upgrade.md describes it under "Releases side by side": workers of
+ * the new release are started beside those of the old one, host by host, and promoted; the old ones are stopped when
+ * their tasks have ended; then the apis are restarted, one after the other.
  */
 import type { Installation } from './installation.ts';
 import { FIRST_BUILD_ID, isApi, roleNames } from './roles.ts';

@@ -127,7 +127,7 @@ describe('the guide', () => {
   });
 
   it('names files of the repository that are no pages, and does not link to them', async () => {
-    assert.match(pages.get('/guide/operations/configure')?.text ?? '', /\.env\.example/);
+    assert.match(pages.get('/guide/operations/install')?.text ?? '', /\.env\.example/);
     for (const [path, { text }] of pages) assert.doesNotMatch(text, /href="[^":]*\.(?:md|example)["#]/, path);
     const documents = (await readdir(packageFile('docs'), { recursive: true })).map((name) => `docs/${name}`);
     for (const document of [...documents, 'CONTRIBUTING.md', 'SECURITY.md', 'packages/cli/README.md']) {

@@ -172,7 +172,7 @@ describe('kill -9 with many tasks in flight', () => {
     // A worker without a namespace to poll gives up after a minute, and its supervisor restarts it.
     await services.temporal.start();
     await waitFor('the worker was started again', () => worker.hasEndedByItself);
-    // As docs/operations/outages.md describes for operators.
+    // As docs/operations/scale.md describes for operators.
     await darkroom.migrate();
 
     t.diagnostic(JSON.stringify(await validateTasks(darkroom, account, [...open, ...queued], provider, receiver)));

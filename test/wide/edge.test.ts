@@ -21,7 +21,7 @@ import { temporalAddress } from '../support/test-namespace.ts';
 const CREATE = { model: 'darkroom/poster', input: { prompt: 'a lighthouse' } };
 
 for (const [name, caddyfile] of [
-  ['docs/operations/machines.md', documentedCaddyfile],
+  ['docs/operations/scale.md', documentedCaddyfile],
   ['docker/caddy/Caddyfile', shippedCaddyfile],
 ] as const) {
   describe(`a client of the proxy of ${name}`, { skip: whyNoCaddy() }, () => {

@@ -232,7 +232,7 @@ describe('an installation on several hosts', { skip: whyNo }, () => {
       await installation.replaceHistory(by);
       const cameBackAt = performance.now();
       if (by === 'nothing') {
-        // As docs/operations/outages.md describes for operators.
+        // As docs/operations/scale.md describes for operators.
         await installation.migrate();
         await versions.promote(currentBuildId);
       }

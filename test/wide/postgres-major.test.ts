@@ -1,6 +1,6 @@
 /**
  * A data directory whose database was created by an older major release of PostgreSQL, migrated as described in
- * docs/operations/upgrade.md: rejected at first, then copied, with a real server of each release.
+ * docs/operations/backup-and-upgrade.md: rejected at first, then copied, with a real server of each release.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,8 +1,8 @@
 /**
- * The restore drill (docs/operations/backup.md): an installation with work of every kind is backed up, its database,
- * its object store and Temporal at different moments. Everything is killed, restored and started again. For each order
- * of the moments: what is repaired without anybody, what is reported, what is lost, how long it takes; and that money
- * moves once and no provider is asked twice for what one of the backups knows.
+ * The restore drill (docs/operations/backup-and-upgrade.md): an installation with work of every kind is backed up, its
+ * database, its object store and Temporal at different moments. Everything is killed, restored and started again. For
+ * each order of the moments: what is repaired without anybody, what is reported, what is lost, how long it takes; and
+ * that money moves once and no provider is asked twice for what one of the backups knows.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * Run: `npm run images -- check [--release]` or `… fill --registry <address>`. A release fills, and checks with
- * `--release`: docs/decisions/DELETED-0031. Its help is scripts/help/images.txt.
+ * `--release`. Its help is scripts/help/images.txt.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';

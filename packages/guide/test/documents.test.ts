@@ -41,7 +41,7 @@ describe('a link of a document', () => {
   });
 
   it('names a file that is no page', () => {
-    assert.deepEqual(resolveLink('docs/operations/configure.md', '../../.env.example'), {
+    assert.deepEqual(resolveLink('docs/operations/install.md', '../../.env.example'), {
       kind: 'file',
       file: '.env.example',
     });

@@ -2,7 +2,7 @@
  * `/healthz`: this process runs. `/readyz`: it can accept requests and answer them, that is, the database is available
  * and its clock is right. Balancers send requests only to processes that are ready, so nothing else may decide it:
  * without Temporal and without the store tasks are accepted, read and cancelled, and the requests that need the store
- * answer 503 by themselves. What is known of the store is reported all the same (docs/operations/outages.md has all
+ * answer 503 by themselves. What is known of the store is reported all the same (docs/operations/scale.md has all
  * dependencies and roles).
  */
 import { Type } from 'typebox';

@@ -14,7 +14,7 @@ const LEAST_SAMPLES = 100;
 export const PROCESS_MB = 1_000;
 /**
  * Resident, of one of their child processes: 512 MB for inspecting, 1 GB for decoding, and Node itself
- * (docs/decisions/0019, docs/decisions/0019).
+ * (docs/decisions/0019).
  */
 export const CHILD_MB = 1_200;
 
