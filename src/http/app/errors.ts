@@ -69,6 +69,11 @@ export function invalidRequest(
   return new RequestError('invalid_request', message, options);
 }
 
+/** 400 `INVALID_REQUEST` for a value that violates a rule beyond its schema, with OpenAI's code for that. */
+export function invalidValue(field: string, problem: string): RequestError {
+  return invalidRequest(`invalid request: ${field}: ${problem}`, { param: field, code: 'invalid_value' });
+}
+
 /** 400 `INVALID_REQUEST` for a value that violates its schema, or a rule beyond it. @param code OpenAI's, if any. */
 export function violated({ message, field, keyword }: Violation, code?: string): RequestError {
   return invalidRequest(message, { param: field, keyword, code });

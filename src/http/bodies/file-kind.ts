@@ -5,8 +5,7 @@ import type { FilePurpose } from '@darkroom/api/openai/files';
 import { factsOf } from '../../objects/uploads.ts';
 import type { FileFacts } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
-import type { RequestError } from '../app/errors.ts';
+import { invalidValue } from '../app/errors.ts';
 
 /** The type of files for batches, whose lines are read when a batch is. */
 const JSON_LINES = 'application/jsonl';
@@ -30,7 +29,7 @@ export async function factsForPurpose(
   try {
     const facts = factsOf(await inspector.inspect(accountId, source));
     if (purpose === 'vision' && !facts.mimeType.startsWith('image/')) {
-      throw unfit('file', `vision takes images, and this is ${facts.mimeType}`);
+      throw invalidValue('file', `vision takes images, and this is ${facts.mimeType}`);
     }
     return facts;
   } catch (error) {
@@ -42,7 +41,7 @@ export async function factsForPurpose(
 /** @throws {RequestError} a file of this name cannot have the purpose. */
 export function requireNameFor(purpose: FilePurpose, name: string | undefined, field: string): void {
   if (purpose === 'batch' && !isJsonLines(name))
-    throw unfit(field, 'the name of a file for batches must end in .jsonl');
+    throw invalidValue(field, 'the name of a file for batches must end in .jsonl');
 }
 
 export function isJsonLines(name: string | undefined): boolean {
@@ -54,8 +53,4 @@ export function plainFileName(name = ''): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const shown = last.replaceAll(/\p{Cc}|\p{Cs}/gu, '').slice(0, MAX_FILE_NAME);
   return shown === '' ? 'file' : shown;
-}
-
-function unfit(field: string, problem: string): RequestError {
-  return invalidRequest(`invalid request: ${field}: ${problem}`, { param: field, code: 'invalid_value' });
 }

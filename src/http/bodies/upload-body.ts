@@ -11,7 +11,7 @@ import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
 import { ObjectTooLargeError } from '../../objects/stores/object-store.ts';
 import { MAX_UPLOAD_BYTES } from '../../objects/uploads.ts';
-import { RequestError, invalidRequest } from '../app/errors.ts';
+import { RequestError, invalidRequest, invalidValue } from '../app/errors.ts';
 import { drainRejected } from './json-body.ts';
 import { exemptFromTimeout } from '../app/server.ts';
 
@@ -370,7 +370,7 @@ async function storeFromForm<Stored>(
     parser.on('field', (name, value, _isNameCut, isCut) => {
       try {
         if (isCut) throw tooLong(name);
-        if (NOT_UTF8.test(value)) throw notUtf8(name);
+        if (NOT_UTF8.test(value)) throw invalidValue(quoted(name), 'the text is not UTF-8');
         files.take(quoted(name), value);
       } catch (error) {
         stop.abort(error);
@@ -396,11 +396,6 @@ function tooLong(name: string): RequestError {
   const field = quoted(name);
   const message = `invalid request: ${field}: it is too long for a text; the part of a file needs a filename`;
   return invalidRequest(message, { param: field });
-}
-
-function notUtf8(name: string): RequestError {
-  const field = quoted(name);
-  return invalidRequest(`invalid request: ${field}: the text is not UTF-8`, { param: field, code: 'invalid_value' });
 }
 
 /** 400: a form has a field that there is not. */

@@ -9,7 +9,7 @@ import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError, invalidRequest } from '../app/errors.ts';
+import { RequestError, invalidRequest, invalidValue } from '../app/errors.ts';
 import { storeImageBytes } from '../bodies/store-images.ts';
 import { inspect } from '../bodies/store-upload.ts';
 import type { MediaRequest } from './call.ts';
@@ -94,6 +94,5 @@ async function fileOf(http: HttpContext, accountId: string, field: string, id: s
 function bytesOfDataUrl(field: string, url: string): Buffer {
   const file = parseDataUrl(url);
   if (file !== undefined) return file.bytes;
-  const message = `invalid request: ${field}: not a data URL in base64`;
-  throw invalidRequest(message, { param: field, code: 'invalid_value' });
+  throw invalidValue(field, 'not a data URL in base64');
 }

@@ -27,7 +27,7 @@ import type { TranscriptFormat } from '../../transcripts/formats.ts';
 import type { Transcript } from '../../transcripts/transcript.ts';
 import { MAX_TRANSCRIPT_BYTES } from '../../transcripts/transcript-file.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError, invalidRequest, violated } from '../app/errors.ts';
+import { RequestError, invalidRequest, invalidValue, violated } from '../app/errors.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
@@ -202,8 +202,7 @@ function heldSeconds({ pricing }: ModelDefinition, { mimeType, durationSeconds }
   // Another type is rejected by the model's schema, which names what it takes.
   if (pricing.unit !== 'input_second' || !/^(audio|video)\//.test(mimeType)) return {};
   if (durationSeconds === null) {
-    const message = 'invalid request: file: its length cannot be measured; the recording may be damaged';
-    throw invalidRequest(message, { param: 'file', code: 'invalid_value' });
+    throw invalidValue('file', 'its length cannot be measured; the recording may be damaged');
   }
   const field = pricing.hold?.field;
   return field === undefined ? {} : { [field]: Math.max(1, Math.ceil(durationSeconds)) };

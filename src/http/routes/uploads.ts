@@ -30,8 +30,7 @@ import { MAX_BATCH_FILE_BYTES, isPurposed, purposedId } from '../../objects/open
 import { MAX_UPLOAD_BYTES, findUploads } from '../../objects/uploads.ts';
 import { presentUpload } from '../../presenters/upload.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
-import type { RequestError } from '../app/errors.ts';
+import { invalidValue } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { factsForPurpose, plainFileName, requireNameFor } from '../bodies/file-kind.ts';
@@ -173,7 +172,7 @@ export function uploadRoutes(http: HttpContext): readonly Route[] {
 /** @throws {RequestError} 400: a file with this purpose cannot be as large, or cannot have this name. */
 function requireFits({ purpose, bytes, filename }: CreateUploadBody): void {
   const most = MAX_BYTES[purpose];
-  if (bytes > most) throw rejected('bytes', `a file with the purpose ${purpose} has at most ${most} bytes`);
+  if (bytes > most) throw invalidValue('bytes', `a file with the purpose ${purpose} has at most ${most} bytes`);
   requireNameFor(purpose, filename, 'filename');
 }
 
@@ -260,12 +259,12 @@ async function requireHash(
   let joined = hash.partsPrint === print ? hash.md5 : null;
   if (joined === null) {
     if (hash.hashings >= MAX_HASHINGS) {
-      throw rejected('part_ids', `the parts were checked in ${MAX_HASHINGS} orders; create another upload`);
+      throw invalidValue('part_ids', `the parts were checked in ${MAX_HASHINGS} orders; create another upload`);
     }
     joined = await md5OfParts(http.store, parts);
     await recordPartsHash(http.accountDatabase(accountId), id, { partsPrint: print, md5: joined });
   }
-  if (md5 !== joined) throw rejected('md5', `the parts have ${joined}`);
+  if (md5 !== joined) throw invalidValue('md5', `the parts have ${joined}`);
 }
 
 /** @throws {RequestError} 400: one is not a part of the upload, or together they have another size. */
@@ -276,12 +275,12 @@ async function requireParts(
 ): Promise<readonly Part[]> {
   const parts: Part[] = [];
   for (const [index, part] of (await readParts(http.database, upload, partIds)).entries()) {
-    if (part === undefined) throw rejected(`part_ids.${index}`, 'the upload has no such part');
+    if (part === undefined) throw invalidValue(`part_ids.${index}`, 'the upload has no such part');
     parts.push(part);
   }
   const sum = sizeOfParts(parts);
   if (sum !== upload.sizeBytes) {
-    throw rejected('part_ids', `the parts have ${sum} bytes, and the upload has ${upload.sizeBytes}`);
+    throw invalidValue('part_ids', `the parts have ${sum} bytes, and the upload has ${upload.sizeBytes}`);
   }
   return parts;
 }
@@ -291,8 +290,4 @@ async function presentEnded(http: HttpContext, upload: MultipartUpload): Promise
   const { fileId } = upload;
   const [file] = fileId === null ? [] : await findUploads(http.database, [fileId]);
   return presentUpload(upload, file !== undefined && isPurposed(file) && !file.isGone ? file : undefined);
-}
-
-function rejected(field: string, problem: string): RequestError {
-  return invalidRequest(`invalid request: ${field}: ${problem}`, { param: field, code: 'invalid_value' });
 }
