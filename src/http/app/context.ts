@@ -40,7 +40,7 @@ import type { EventStreams } from '../streams/event-stream.ts';
 import type { CredentialProbes } from '../../providers/credential-probes.ts';
 import type { HookVerifier } from '../../providers/hooks/verify-hook.ts';
 import type { SessionCookie } from '../middleware/session-cookie.ts';
-import type { UploadBounds } from '../bodies/upload-body.ts';
+import type { UploadBounds } from '../bodies/upload-line.ts';
 
 export interface HttpContext {
   readonly config: Config;
@@ -75,7 +75,7 @@ export interface HttpContext {
   readonly bodyThreads: BodyThreads;
   /** Uploads in progress, by account. */
   readonly uploadSlots: TenantShares;
-  /** The bounds of an upload (http/bodies/upload-body.ts). */
+  /** The bounds of an upload (http/bodies/upload-line.ts). */
   readonly uploadBounds: UploadBounds;
   /** How long a streamed media call waits before it sends its head, in milliseconds (http/media-calls/stream.ts). */
   readonly streamHeadMs: number;

@@ -64,7 +64,7 @@ const boundByReader = new WeakSet<Duplex>();
 
 /**
  * Exempts a request from the request time-out, which is for bodies that arrive in one go: an upload on a slow line
- * takes minutes, and its reader bounds it (upload-body.ts). The next request of the connection has the time-out
+ * takes minutes, and its reader bounds it (upload-line.ts). The next request of the connection has the time-out
  * again.
  *
  * @returns a function that ends this; a body that is not read to its end by then is for the caller to cut off.

@@ -12,8 +12,9 @@ import { factsForPurpose, isJsonLines, plainFileName, requireNameFor } from './f
 import { receiveObject } from './receive-object.ts';
 import { record, servableForm, storeUpload } from './store-upload.ts';
 import type { StoredFile } from './store-upload.ts';
-import { isForm, tooLarge } from './upload-body.ts';
+import { isForm } from './upload-body.ts';
 import type { SentFile } from './upload-body.ts';
+import { tooLarge } from './upload-line.ts';
 
 export function storeFile(http: HttpContext, request: IncomingMessage, accountId: string): Promise<Upload> {
   if (!isForm(request)) return storeUpload(http, request, accountId);
