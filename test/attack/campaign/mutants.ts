@@ -53,7 +53,7 @@ export const MUTANTS: readonly AttackMutant[] = [
     attack: 'completions with a wrong hash',
     patches: [
       {
-        file: 'src/http/routes/uploads.js',
+        file: 'src/http/bodies/complete-upload.js',
         find: 'await requireHash(http, upload, { parts, hash, md5 });',
         replace: `{
           const options = { maxBytes: sizeOfParts(parts) };
