@@ -23,6 +23,7 @@ import { traceRequests } from '../middleware/request-tracing.ts';
 import type { Route } from './route.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { createGuide } from '../routes/guide.ts';
+import { PROBES } from '../routes/health.ts';
 
 /** The codes of errors that a client causes by disconnecting; they are not errors of the service. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
@@ -59,9 +60,9 @@ export function assembleApp(
 
   app.use(countRequests(http.metrics.requests));
   if (http.config.logsRequests) app.use(logRequests(http.logger, createClientAddress(listener.trustedProxies)));
-  if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
+  if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now(), PROBES));
   app.use(answerErrors(http, listener));
-  app.use(requireHttps(listener));
+  app.use(requireHttps(listener, PROBES));
   if (preflights !== undefined) app.use(preflights);
   app.use(direct);
   app.use(router.routes());

@@ -87,14 +87,15 @@ function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = nu
   return errorBody(textProblemOf(problem, form));
 }
 
-/** Probes come from the machine or the cluster, not through the proxy, and hold nothing secret. */
-export const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
-
-/** Rejects requests that did not come over HTTPS. No redirect: the request, with its key, is already exposed. */
-export function requireHttps(config: HttpConfig): Middleware {
+/**
+ * Rejects requests that did not come over HTTPS. No redirect: the request, with its key, is already exposed.
+ *
+ * @param others paths whose requests may come over HTTP.
+ */
+export function requireHttps(config: HttpConfig, others: ReadonlySet<string>): Middleware {
   return async (ctx, next) => {
     const isWrongScheme = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
-    if (isWrongScheme && !PROBES.has(ctx.path)) {
+    if (isWrongScheme && !others.has(ctx.path)) {
       throw invalidRequest('only HTTPS is served here; send the request to the https URL');
     }
     await next();

@@ -1,14 +1,18 @@
-/** Records each request as a span, by its route's pattern (telemetry/tracing.ts). Probes are left out. */
+/** Records each request as a span, by its route's pattern (telemetry/tracing.ts). */
 import type { Middleware } from 'koa';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { AnsweredRequest, Tracing } from '../../telemetry/tracing.ts';
 import { matchedRoute } from '../app/matched-route.ts';
-import { PROBES } from './middleware.ts';
 import type { RequestState } from '../app/request-state.ts';
 
-export function traceRequests(tracing: Tracing, now: () => number): Middleware<RequestState> {
+/** @param untraced paths whose requests are left out. */
+export function traceRequests(
+  tracing: Tracing,
+  now: () => number,
+  untraced: ReadonlySet<string>,
+): Middleware<RequestState> {
   return async (ctx, next) => {
-    if (PROBES.has(ctx.path)) return next();
+    if (untraced.has(ctx.path)) return next();
     const startedAt = now();
     await next();
     const route = matchedRoute(ctx);
