@@ -19,7 +19,7 @@ import type { RequestError } from '../app/errors.ts';
 import { FormDecoder } from '../bodies/form-fields.ts';
 import { storeImages } from '../bodies/store-images.ts';
 import { unknownField } from '../bodies/upload-body.ts';
-import type { MediaRequest } from './call.ts';
+import type { MediaRequest } from './headers.ts';
 import { isJson, withJson } from './json-request.ts';
 import { imageOfForm, imageOfReference } from './request-image.ts';
 import type { RequestImage } from './request-image.ts';

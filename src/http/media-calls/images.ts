@@ -7,7 +7,8 @@ import { invalidRequest } from '../app/errors.ts';
 import type { BodyPart } from './base64-body.ts';
 import { chunksOf } from './base64-body.ts';
 import { runMediaCall } from './call.ts';
-import type { MediaCall, MediaRequest } from './call.ts';
+import type { MediaCall } from './create.ts';
+import type { MediaRequest } from './headers.ts';
 import { requireOutputs, sendParts, servable } from './outputs.ts';
 import { streamMediaCall } from './stream.ts';
 

@@ -1,7 +1,7 @@
 /** Requests that may come as JSON instead of a form, where the handler reads the body. */
 import type { HttpContext } from '../app/context.ts';
 import { CREATE_BODY_BYTES, readJson } from '../bodies/json-body.ts';
-import type { MediaRequest } from './call.ts';
+import type { MediaRequest } from './headers.ts';
 
 export function isJson({ ctx }: MediaRequest): boolean {
   return /^\s*application\/json\s*(;|$)/i.test(ctx.get('Content-Type'));

@@ -12,7 +12,7 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest, invalidValue } from '../app/errors.ts';
 import { storeImageBytes } from '../bodies/store-images.ts';
 import { inspect } from '../bodies/store-upload.ts';
-import type { MediaRequest } from './call.ts';
+import type { MediaRequest } from './headers.ts';
 import type { RequestUploads } from './request-uploads.ts';
 
 /** One image of a request. */

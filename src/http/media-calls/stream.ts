@@ -13,7 +13,8 @@ import { preferredWait, prefersAsync } from '../streams/long-poll.ts';
 import { textProblemOf } from '../text/problem.ts';
 import { KEEP_ALIVE, sendTextStream } from '../text/stream.ts';
 import { runMediaCall } from './call.ts';
-import type { MediaCall, MediaRequest } from './call.ts';
+import type { MediaCall } from './create.ts';
+import type { MediaRequest } from './headers.ts';
 
 /** Half of the minute after which common proxies close a connection that is silent. */
 export const STREAM_HEAD_MS = 30_000;

@@ -16,10 +16,10 @@ import {
   MEDIA_FORM_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
-  metadataOf,
   withMediaHeaders,
-} from '../media-calls/call.ts';
-import type { MediaCall } from '../media-calls/call.ts';
+} from '../media-calls/headers.ts';
+import { metadataOf } from '../media-calls/create.ts';
+import type { MediaCall } from '../media-calls/create.ts';
 import { imageValueOf, readEditRequest } from '../media-calls/edit-request.ts';
 import { requireReturnable, respondWithImages } from '../media-calls/images.ts';
 import { withUploads } from '../media-calls/request-uploads.ts';

@@ -27,7 +27,7 @@ import { eraseRecord, findRecordedStream } from '../../text/background/event-log
 import type { RecordedStream } from '../../text/background/event-log.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
-import { taskIdHeader } from '../media-calls/call.ts';
+import { taskIdHeader } from '../media-calls/headers.ts';
 import { setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { RequestError } from '../app/errors.ts';

@@ -18,12 +18,12 @@ import {
   MEDIA_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
-  metadataOf,
-  runMediaCall,
   warnOfIgnored,
   warningHeaderOf,
   withMediaHeaders,
-} from '../media-calls/call.ts';
+} from '../media-calls/headers.ts';
+import { metadataOf } from '../media-calls/create.ts';
+import { runMediaCall } from '../media-calls/call.ts';
 import { openLiveFile } from '../media-calls/live-file.ts';
 import type { FileForm, LiveFile } from '../media-calls/live-file.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';

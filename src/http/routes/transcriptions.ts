@@ -37,13 +37,13 @@ import {
   MEDIA_FORM_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
-  metadataOf,
-  runMediaCall,
   warnOfIgnored,
   warningHeaderOf,
   withMediaHeaders,
-} from '../media-calls/call.ts';
-import type { MediaCall } from '../media-calls/call.ts';
+} from '../media-calls/headers.ts';
+import { metadataOf } from '../media-calls/create.ts';
+import { runMediaCall } from '../media-calls/call.ts';
+import type { MediaCall } from '../media-calls/create.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
 import { withUploads } from '../media-calls/request-uploads.ts';
 import { streamMediaCall } from '../media-calls/stream.ts';

@@ -27,14 +27,8 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import {
-  MEDIA_ERRORS,
-  MEDIA_REQUEST_HEADERS,
-  mediaResponseHeaders,
-  metadataOf,
-  startMediaCall,
-  withMediaHeaders,
-} from '../media-calls/call.ts';
+import { MEDIA_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/headers.ts';
+import { metadataOf, startMediaCall } from '../media-calls/create.ts';
 import { withUploads } from '../media-calls/request-uploads.ts';
 import { requireVideoFile } from '../media-calls/video-files.ts';
 import { readVideoRequest } from '../media-calls/video-request.ts';

@@ -15,7 +15,7 @@ import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RequestState } from '../app/request-state.ts';
-import { taskIdHeader } from '../media-calls/call.ts';
+import { taskIdHeader } from '../media-calls/headers.ts';
 import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
 import type { TextCallRequest, WaitingClient } from './detached-call.ts';
 import { prepareImageTool } from './image-tool.ts';
