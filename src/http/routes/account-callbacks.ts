@@ -5,7 +5,7 @@
 import type { Static } from 'typebox';
 import { listAttempts, originOf } from '../../callbacks/list-attempts.ts';
 import { AccountCallbacksQuerySchema, AccountCallbacksSchema } from '@darkroom/api/tasks/account-callbacks';
-import { presentListedAttempt } from '../../presenters/account-callbacks.ts';
+import { presentListedAttempt } from '../../presenters/callback.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor } from '../app/cursor.ts';
 import { defineRoute } from '../app/route.ts';

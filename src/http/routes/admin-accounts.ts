@@ -22,7 +22,7 @@ import {
   SuspendAccountSchema,
   UpdateAccountSchema,
 } from '@darkroom/api/admin/admin-account';
-import { limitsOf, presentAdminAccount } from '../../presenters/admin-account.ts';
+import { limitsOf, presentAdminAccount } from '../../presenters/account.ts';
 import type { WireAdminAccount } from '@darkroom/api/admin/admin-account';
 import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';

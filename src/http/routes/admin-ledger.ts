@@ -10,7 +10,7 @@ import { readUsage } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import type { LedgerViolation } from '../../billing/verify.ts';
 import { formatUsd, parseUsd } from '../../domain/money.ts';
-import { presentAdminAccount } from '../../presenters/admin-account.ts';
+import { presentAdminAccount } from '../../presenters/account.ts';
 import {
   AdjustSchema,
   LedgerChangeSchema,
@@ -19,7 +19,8 @@ import {
   OperatorCostsSchema,
   TopUpSchema,
 } from '@darkroom/api/admin/admin';
-import { parseSignedUsd, presentOperatorCosts } from '../../presenters/admin.ts';
+import { parseSignedUsd } from '../../presenters/ledger.ts';
+import { presentOperatorCosts } from '../../presenters/usage.ts';
 import { LedgerQuerySchema, LedgerSchema } from '@darkroom/api/tasks/ledger';
 import { AdminUsageSchema, UsageQuerySchema } from '@darkroom/api/tasks/usage';
 import { presentAdminUsage } from '../../presenters/usage.ts';

@@ -2,7 +2,7 @@
 import { MarginsQuerySchema, MarginsSchema } from '@darkroom/api/admin/margins';
 import { marginsCsv } from '@darkroom/api/facts/margins-csv';
 import { readMargins } from '../../billing/task-costs.ts';
-import { presentMargins } from '../../presenters/margins.ts';
+import { presentMargins } from '../../presenters/usage.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

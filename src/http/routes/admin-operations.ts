@@ -17,8 +17,8 @@ import {
 } from '@darkroom/api/admin/admin-service';
 import { WorkListQuerySchema, WorkListSchema } from '@darkroom/api/admin/admin-work';
 import { rangeProblem } from '@darkroom/api/tasks/query-range';
-import { presentAdminTask, presentUpstream, presentUpstreams } from '../../presenters/admin-service.ts';
-import { StatusOfOtherKindError, listWork } from '../../presenters/admin-work.ts';
+import { presentAdminTask, StatusOfOtherKindError, listWork } from '../../presenters/admin-work.ts';
+import { presentUpstream, presentUpstreams } from '../../presenters/upstream.ts';
 import { logChange } from '../middleware/admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor } from '../app/cursor.ts';

@@ -4,7 +4,7 @@ import { createSecretCipher } from '../../accounts/secret-cipher.ts';
 import { readVerifications } from '../../catalogue/live-verifications.ts';
 import type { LiveVerification } from '../../catalogue/live-verifications.ts';
 import type { OfferedProvider } from '../../catalogue/offer.ts';
-import { presentProvider } from '../../presenters/admin-providers.ts';
+import { presentProvider } from '../../presenters/upstream.ts';
 import { ProviderNotFoundError, changeProviderSettings } from '../../providers/change-settings.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';

@@ -3,7 +3,7 @@ import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
 import type { RepairPosition } from '../../tasks/repair/repair-record.ts';
 import { readTasksNeedingRepair } from '../../tasks/record/overdue.ts';
 import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
-import { presentRepairList, presentRepairSummary } from '../../presenters/admin-repairs.ts';
+import { presentRepairList, presentRepairSummary } from '../../presenters/admin-work.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor, unknownCursor } from '../app/cursor.ts';
 import { defineRoute } from '../app/route.ts';

@@ -5,7 +5,7 @@ import { compileViolations } from '../../schema/schema-validation.ts';
 import { estimateTask } from '../../tasks/create/estimate.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
-import { presentEstimate } from '../../presenters/estimate.ts';
+import { presentEstimate } from '../../presenters/task.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';

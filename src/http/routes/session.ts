@@ -9,7 +9,7 @@ import type { StartedSession } from '../../accounts/sessions.ts';
 import { redeemSignInLink } from '../../accounts/sign-in-links.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { EndSessionQuerySchema, EndedSessionsSchema, SessionSchema, SignInSchema } from '@darkroom/api/tasks/session';
-import { presentSession } from '../../presenters/session.ts';
+import { presentSession } from '../../presenters/key.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { RequestError } from '../app/errors.ts';

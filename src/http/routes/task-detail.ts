@@ -4,7 +4,7 @@
 import { Type } from 'typebox';
 import { isTerminal } from '../../domain/task-status.ts';
 import { readTaskInput } from '../../tasks/record/input.ts';
-import { presentInput } from '../../presenters/input.ts';
+import { presentInput } from '../../presenters/task.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';

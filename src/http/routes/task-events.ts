@@ -9,7 +9,7 @@ import type { TaskId } from '../../domain/workflow-ids.ts';
 import { MAX_EVENTS_PER_PAGE, readTimeline } from '../../tasks/record/timeline.ts';
 import type { TaskEvent, TimelinePart } from '../../tasks/record/timeline.ts';
 import { EventsSchema } from '@darkroom/api/tasks/event';
-import { presentEvent } from '../../presenters/event.ts';
+import { presentEvent } from '../../presenters/task.ts';
 import type { HttpContext } from '../app/context.ts';
 import { wantsEventStream } from '../streams/event-stream.ts';
 import type { ServerSentEvent } from '../../domain/server-sent-event.ts';

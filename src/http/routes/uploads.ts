@@ -20,7 +20,7 @@ import {
 import type { MultipartUpload } from '../../objects/multipart-uploads.ts';
 import { MAX_BATCH_FILE_BYTES, isPurposed } from '../../objects/openai-files.ts';
 import { MAX_UPLOAD_BYTES, findUploads } from '../../objects/uploads.ts';
-import { presentUpload } from '../../presenters/upload.ts';
+import { presentUpload } from '../../presenters/file.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidValue } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

@@ -14,7 +14,7 @@ import {
   TestDeliverySchema,
   WebhookKeySchema,
 } from '@darkroom/api/tasks/webhook-key';
-import { exampleTask, presentTestDelivery, presentWebhookKey } from '../../presenters/webhook-key.ts';
+import { exampleTask, presentTestDelivery, presentWebhookKey } from '../../presenters/callback.ts';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
