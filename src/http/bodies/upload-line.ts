@@ -27,7 +27,7 @@ export const UPLOAD_BOUNDS: UploadBounds = {
   maxBytes: MAX_UPLOAD_BYTES,
   // What an ordinary request may take in total.
   idleMs: 30_000,
-  // The rate at which a client has to read a file (slow-readers.ts): a line that is too slow ends within two minutes,
+  // The rate at which a client has to read a file (connections.ts): a line that is too slow ends within two minutes,
   // whatever it had delivered before.
   paceMs: 60_000,
   minBytesPerSecond: 4_000,

@@ -6,9 +6,8 @@ import type { ParameterizedContext } from 'koa';
 import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { ResolvedModel } from '../../catalogue/catalogue.ts';
-import type { HttpContext } from '../app/context.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
-import type { RequestState } from '../app/request-state.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
 import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 

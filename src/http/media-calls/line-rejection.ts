@@ -3,8 +3,7 @@ import type { LineResponse } from '../../batches/context.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
 import { errorBody } from '../../text/error-body.ts';
-import { problemOf } from '../app/errors.ts';
-import { textProblemOf } from '../text/problem.ts';
+import { problemOf, textProblemOf } from '../app/errors.ts';
 
 export function rejected(error: DarkroomError): LineResponse {
   const problem = problemOf(error);

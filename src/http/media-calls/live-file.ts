@@ -12,8 +12,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { ServableOutput } from '../../objects/outputs/outputs.ts';
 import { listenToOutput } from '../../tasks/record/output-pieces.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 
 /** The first bytes of a file, by which its type is detected. */
 const BEGINNING_BYTES = 64;

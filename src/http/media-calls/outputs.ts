@@ -4,9 +4,8 @@ import type { ParameterizedContext } from 'koa';
 import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import type { ServableOutput } from '../../objects/outputs/outputs.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
-import type { HttpContext } from '../app/context.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
-import type { RequestState } from '../app/request-state.ts';
 import type { BodyPart } from './base64-body.ts';
 import { chunksOf, lengthOf } from './base64-body.ts';
 

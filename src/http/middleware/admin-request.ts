@@ -3,9 +3,8 @@
  * changed.
  */
 import type { ParameterizedContext } from 'koa';
-import type { HttpContext } from '../app/context.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
-import type { RequestState } from '../app/request-state.ts';
 
 /** Ids of accounts and keys; an id of another form cannot exist and is not looked up in the database. */
 const ID = /^[\w-]{1,64}$/;

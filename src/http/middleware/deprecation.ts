@@ -4,7 +4,7 @@
  */
 import type { ParameterizedContext } from 'koa';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { RequestState } from '../app/context.ts';
 
 /** Their descriptions in the reference. */
 export const DEPRECATION_HEADERS = {

@@ -7,22 +7,14 @@ import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
-import { errorBody } from '../../text/error-body.ts';
-import { failure } from '@darkroom/api/tasks/envelope';
-import { rpcFailure } from '@darkroom/api/mcp/json-rpc';
-import type { MessageId } from '@darkroom/api/mcp/json-rpc';
-import { createBalanceLog } from './balance-log.ts';
-import type { HttpContext } from '../app/context.ts';
 import { isTrusted, unmapIpv4 } from '../app/client-address.ts';
-import { errorFormOf } from '../app/error-form.ts';
-import type { ErrorForm } from '../app/error-form.ts';
-import { invalidRequest, problemOf } from '../app/errors.ts';
-import type { HttpProblem } from '../app/errors.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
+import { errorFormOf, invalidRequest, problemBody, problemOf } from '../app/errors.ts';
+import type { ErrorForm, HttpProblem } from '../app/errors.ts';
 import { matchedRoute } from '../app/matched-route.ts';
+import { createBalanceLog } from './balance-log.ts';
 import { requireSoundHead } from './request-head.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
-import { textProblemOf } from '../text/problem.ts';
 
 /** A client's own request id is echoed only in this form (contract §1). */
 const REQUEST_ID = /^[\w-]{1,64}$/;
@@ -55,7 +47,7 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
         if (status === 500) http.logger.error(fields, 'request failed');
         else http.logger.warn(fields, 'request not served');
       }
-      answerProblem(ctx, problem, bodyOf(problem, form, (ctx['state'] as RequestState).messageId));
+      answerProblem(ctx, problem, problemBody(problem, form, (ctx['state'] as RequestState).messageId));
     }
   };
 }
@@ -78,13 +70,6 @@ function answerProblem(ctx: Context, problem: HttpProblem, body: unknown): void 
   if (problem.headers !== undefined) ctx.set(problem.headers);
   ctx.set('Cache-Control', 'no-store');
   ctx.body = body;
-}
-
-function bodyOf(problem: HttpProblem, form: ErrorForm, messageId: MessageId = null): unknown {
-  if (form === 'envelope') return failure(problem.kind, problem.message);
-  if (form === 'admin') return failure(problem.kind, problem.message, problem.violations);
-  if (form === 'json-rpc') return rpcFailure(problem.kind, problem.message, messageId);
-  return errorBody(textProblemOf(problem, form));
 }
 
 /**

@@ -1,8 +1,7 @@
 /** What remains of a budget, in the headers that OpenAI's clients read. */
 import type { ParameterizedContext } from 'koa';
 import type { Budget } from '../../limits/rate-limiter.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 
 /** The headers of every response of the endpoints that OpenAI's clients use, with a line for each. */
 export const OPENAI_LIMIT_HEADERS = {

@@ -10,7 +10,7 @@ import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { UNMATCHED_ROUTE } from '../../telemetry/metrics-requests.ts';
 import { matchedRoute } from '../app/matched-route.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { RequestState } from '../app/context.ts';
 import { CLIENT_CLOSED_REQUEST } from './request-metrics.ts';
 
 /** The outermost middleware. @param clientAddress finds the address, considering the listener's trusted proxies. */

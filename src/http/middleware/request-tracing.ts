@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { AnsweredRequest, Tracing } from '../../telemetry/tracing.ts';
 import { matchedRoute } from '../app/matched-route.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { RequestState } from '../app/context.ts';
 
 /** @param untraced paths whose requests are left out. */
 export function traceRequests(

@@ -7,7 +7,7 @@ import { linksOf } from './links.ts';
 import { valueOf } from './parts.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { CreateTaskBody } from './create.ts';
-import { isOfOpenAi } from '../app/error-form.ts';
+import { isOfOpenAi } from '../app/errors.ts';
 import { OPENAI_LIMIT_HEADERS } from '../middleware/openai-limits.ts';
 import type { OtherResponse, Route, RouteResponse } from '../app/route.ts';
 

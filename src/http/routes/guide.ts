@@ -9,8 +9,8 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { CACHE_AN_HOUR, CACHE_FOREVER, CACHE_REVALIDATED, answerFile, createStaticFiles } from '../app/static-files.ts';
 import type { StaticFiles } from '../app/static-files.ts';
-import { answerOtherMethod } from '../middleware/allow.ts';
-import type { RequestState } from '../app/request-state.ts';
+import { answerOtherMethod } from '../app/matched-route.ts';
+import type { RequestState } from '../app/context.ts';
 import { protectPage } from '../middleware/security-headers.ts';
 
 const ROOT = '/guide';

@@ -10,11 +10,10 @@ import { MAX_EVENTS_PER_PAGE, readTimeline } from '../../tasks/record/timeline.t
 import type { TaskEvent, TimelinePart } from '../../tasks/record/timeline.ts';
 import { EventsSchema } from '@darkroom/api/tasks/event';
 import { presentEvent } from '../../presenters/task.ts';
-import type { HttpContext } from '../app/context.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { wantsEventStream } from '../streams/event-stream.ts';
 import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
 import type { EventStream } from '../streams/event-stream.ts';
-import type { RequestState } from '../app/request-state.ts';
 import { defineRoute } from '../app/route.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import type { Route } from '../app/route.ts';

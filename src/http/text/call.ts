@@ -3,11 +3,9 @@ import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { accessEnded } from '../../text/answer.ts';
 import type { DecodedTextCall } from '../../text/answer.ts';
-import type { HttpContext } from '../app/context.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
-import { problemOf } from '../app/errors.ts';
-import type { RequestState } from '../app/request-state.ts';
-import { textProblemOf } from './problem.ts';
+import { problemOf, textProblemOf } from '../app/errors.ts';
 import { setTextLimitHeaders } from './limits.ts';
 import { sendTextStream } from './stream.ts';
 

@@ -2,8 +2,7 @@
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
 
 /** The account's budget of text calls (contract §9). */

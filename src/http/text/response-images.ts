@@ -13,8 +13,7 @@ import type { DecodedResponsesRequest, ResponsesBody } from '../../text/response
 import { IMAGE_CALL, isImageCall } from '../../text/responses/image-calls.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { taskIdHeader } from '../media-calls/headers.ts';
 import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
 import type { TextCallRequest, WaitingClient } from './detached-call.ts';

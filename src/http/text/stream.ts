@@ -6,8 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { DONE } from '../../text/encoder.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */

@@ -1,11 +1,20 @@
 /**
- * Every route of the public listener, in the order of the reference. The OpenAPI document and the matrix of access
- * rights are generated from this list.
+ * Every route of both listeners, in the order of the reference. The OpenAPI documents and the matrix of access rights are
+ * generated from these lists.
  */
-import type { HttpContext } from './context.ts';
-import type { Route } from './route.ts';
 import { accountCallbackRoutes } from '../routes/account-callbacks.ts';
 import { accountRoutes } from '../routes/account.ts';
+import { adminAccountRoutes } from '../routes/admin-accounts.ts';
+import { adminKeyRoutes } from '../routes/admin-keys.ts';
+import { adminLedgerRoutes } from '../routes/admin-ledger.ts';
+import { adminMarginRoutes } from '../routes/admin-margins.ts';
+import { adminOperationRoutes } from '../routes/admin-operations.ts';
+import { adminProviderRoutes } from '../routes/admin-providers.ts';
+import { adminRepairRoutes } from '../routes/admin-repairs.ts';
+import { adminServiceRoutes } from '../routes/admin-service.ts';
+import { batchRoutes } from '../routes/batches.ts';
+import { chatRoutes } from '../routes/chat.ts';
+import { createDashboard } from '../routes/dashboard.ts';
 import { estimateRoutes } from '../routes/estimate.ts';
 import { fileRoutes } from '../routes/files.ts';
 import { createGuide } from '../routes/guide.ts';
@@ -14,22 +23,19 @@ import { hookRoutes } from '../routes/hooks.ts';
 import { imageRoutes } from '../routes/images.ts';
 import { keyRoutes } from '../routes/keys.ts';
 import { mcpRoutes } from '../routes/mcp.ts';
-import { outputPreviewRoutes } from '../routes/output-preview.ts';
 import { mediaRoutes } from '../routes/media.ts';
 import { modelRoutes } from '../routes/models.ts';
-import { referenceRoutes } from '../routes/reference.ts';
-import { taskBatchRoutes } from '../routes/task-batch.ts';
-import { taskListRoutes } from '../routes/task-list.ts';
-import { taskCallbackRoutes } from '../routes/task-callback.ts';
-import { taskDetailRoutes } from '../routes/task-detail.ts';
-import { taskEventRoutes } from '../routes/task-events.ts';
+import { outputPreviewRoutes } from '../routes/output-preview.ts';
+import { adminReferenceRoutes, referenceRoutes } from '../routes/reference.ts';
+import { responseRoutes } from '../routes/responses.ts';
 import { sessionRoutes } from '../routes/session.ts';
 import { speechRoutes } from '../routes/speech.ts';
 import { storageRoutes } from '../routes/storages.ts';
-import { createDashboard } from '../routes/dashboard.ts';
-import { batchRoutes } from '../routes/batches.ts';
-import { chatRoutes } from '../routes/chat.ts';
-import { responseRoutes } from '../routes/responses.ts';
+import { taskBatchRoutes } from '../routes/task-batch.ts';
+import { taskCallbackRoutes } from '../routes/task-callback.ts';
+import { taskDetailRoutes } from '../routes/task-detail.ts';
+import { taskEventRoutes } from '../routes/task-events.ts';
+import { taskListRoutes } from '../routes/task-list.ts';
 import { taskRoutes } from '../routes/tasks.ts';
 import { tokenRoutes } from '../routes/tokens.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
@@ -37,8 +43,10 @@ import { uploadRoutes } from '../routes/uploads.ts';
 import { videoContentRoutes } from '../routes/video-content.ts';
 import { videoRoutes } from '../routes/videos.ts';
 import { webhookKeyRoutes } from '../routes/webhook-key.ts';
+import type { HttpContext } from './context.ts';
+import type { Route } from './route.ts';
 
-/** @param pages the routes of the dashboard. */
+/** Those of the public listener. @param pages the routes of the dashboard. */
 export function publicRoutes(
   http: HttpContext,
   pages: readonly Route[] = createDashboard(http, 'public').routes,
@@ -78,4 +86,27 @@ export function publicRoutes(
     ...createGuide().routes,
   ];
   return [...routes, ...referenceRoutes(http, routes)];
+}
+
+/**
+ * Those of the admin listener. All of them need the operator's token, except for the pages that prompt for it.
+ *
+ * @param pages the routes of the dashboard.
+ */
+export function adminRoutes(
+  http: HttpContext,
+  pages: readonly Route[] = createDashboard(http, 'admin').routes,
+): readonly Route[] {
+  const routes = [
+    ...adminAccountRoutes(http),
+    ...adminLedgerRoutes(http),
+    ...adminMarginRoutes(http),
+    ...adminKeyRoutes(http),
+    ...adminServiceRoutes(http),
+    ...adminProviderRoutes(http),
+    ...adminOperationRoutes(http),
+    ...adminRepairRoutes(http),
+    ...pages,
+  ];
+  return [...routes, ...adminReferenceRoutes(routes)];
 }
