@@ -7,20 +7,19 @@ import Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { AdminConfig, HttpConfig } from '../../config/config.ts';
 import { NO_TRACES } from '../../telemetry/tracing.ts';
+import { answerErrors } from '../middleware/answer-errors.ts';
 import { answerPreflights } from '../middleware/cross-origin.ts';
-import { answerErrors, requireHttps } from '../middleware/middleware.ts';
-import { logRequests } from '../middleware/request-log.ts';
-import { countRequests } from '../middleware/request-metrics.ts';
-import { traceRequests } from '../middleware/request-tracing.ts';
+import { requireHttps } from '../middleware/guards.ts';
+import { countRequests, logRequests, traceRequests } from '../middleware/request-telemetry.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { createGuide } from '../routes/guide.ts';
 import { PROBES } from '../routes/health.ts';
 import { createClientAddress } from './client-address.ts';
 import type { HttpContext, RequestState } from './context.ts';
-import { answerUnrouted } from './matched-route.ts';
 import { registerRoutes } from './register-routes.ts';
 import type { Route } from './route.ts';
 import { adminRoutes, publicRoutes } from './routes.ts';
+import { answerUnrouted } from './unrouted.ts';
 
 /** The codes of errors that a client causes by disconnecting; they are not errors of the service. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);

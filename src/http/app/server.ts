@@ -19,7 +19,7 @@ import { newId } from '../../domain/ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import { errorBody } from '../../text/error-body.ts';
-import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/security-headers.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/response-headers.ts';
 import { READING_BOUNDS, cutSlowReaders, drainable, limitConnections, openConnections } from './connections.ts';
 import type { ReadingBounds } from './connections.ts';
 import { RequestError, invalidRequest, problemOf, textProblemOf } from './errors.ts';
@@ -32,7 +32,7 @@ const LIMITS = {
   requestTimeout: timeOutMs(30_000),
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
-  // Node rejects requests without one with a bare status: request-head.ts rejects them instead.
+  // Node rejects requests without one with a bare status: guards.ts rejects them instead.
   requireHostHeader: false,
   /** The time limit of the TLS handshake. */
   handshakeTimeout: timeOutMs(10_000),
@@ -154,7 +154,7 @@ export async function listen(
   const accepted = openConnections(server, 'connection');
   const open = isTls ? openConnections(server, 'secureConnection') : accepted;
   const stopChecking = cutSlowReaders(open, reading);
-  // Rejected in request-head.ts as well; without a listener Node responds with a bare status.
+  // Rejected in guards.ts as well; without a listener Node responds with a bare status.
   server.on('checkExpectation', requests.listener);
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
   const finish = (): void => {

@@ -7,9 +7,9 @@ import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { ResolvedModel } from '../../catalogue/catalogue.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
-import { createBudget, setRateLimitHeaders } from '../app/register-routes.ts';
-import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
-import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
+import { createBudget, setRateLimitHeaders } from '../middleware/limits.ts';
+import { DEPRECATION_HEADERS } from '../middleware/response-headers.ts';
+import { setOpenAiLimitHeaders } from '../middleware/limits.ts';
 
 export type MediaRequest = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
 

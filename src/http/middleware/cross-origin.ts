@@ -7,7 +7,7 @@ import { AccountSuspendedError, ForbiddenError, UnauthenticatedError } from '../
 import type { Caller } from '../../accounts/authenticate.ts';
 import { isTokenOrigin } from '../../accounts/tokens.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
-import { countFailedAuthentication } from './failed-authentication.ts';
+import { countFailedAuthentication } from './limits.ts';
 
 /** Headers that clients send; those of OpenAI's clients begin with `x-stainless-`. */
 const REQUEST_HEADERS = [

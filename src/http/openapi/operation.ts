@@ -8,7 +8,7 @@ import { valueOf } from './parts.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { CreateTaskBody } from './create.ts';
 import { isOfOpenAi } from '../app/errors.ts';
-import { OPENAI_LIMIT_HEADERS } from '../middleware/openai-limits.ts';
+import { OPENAI_LIMIT_HEADERS } from '../middleware/limits.ts';
 import type { OtherResponse, Route, RouteResponse } from '../app/route.ts';
 
 /** Request headers whose form is known; the others are any text. */

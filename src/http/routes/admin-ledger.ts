@@ -24,7 +24,7 @@ import { presentOperatorCosts } from '../../presenters/usage.ts';
 import { LedgerQuerySchema, LedgerSchema } from '@darkroom/api/tasks/ledger';
 import { AdminUsageSchema, UsageQuerySchema } from '@darkroom/api/tasks/usage';
 import { presentAdminUsage } from '../../presenters/usage.ts';
-import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from './admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

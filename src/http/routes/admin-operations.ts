@@ -19,7 +19,7 @@ import { WorkListQuerySchema, WorkListSchema } from '@darkroom/api/admin/admin-w
 import { rangeProblem } from '@darkroom/api/tasks/query-range';
 import { presentAdminTask, StatusOfOtherKindError, listWork } from '../../presenters/admin-work.ts';
 import { presentUpstream, presentUpstreams } from '../../presenters/upstream.ts';
-import { logChange } from '../middleware/admin-request.ts';
+import { logChange } from './admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor } from '../app/cursor.ts';
 import { invalidRequest, notFound, violated } from '../app/errors.ts';

@@ -9,7 +9,7 @@ import { ProviderNotFoundError, changeProviderSettings } from '../../providers/c
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { logChange } from '../middleware/admin-request.ts';
+import { logChange } from './admin-request.ts';
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const PARAMS = { provider: 'The name of the provider, as returned by `GET /admin/providers`.' };

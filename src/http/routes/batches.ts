@@ -29,8 +29,7 @@ import type { HttpContext } from '../app/context.ts';
 import { invalidValue, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry } from '../middleware/automatic-retry.ts';
-import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
+import { isAutomaticRetry, parseIdempotencyKey } from '../middleware/repeated-requests.ts';
 
 const BATCH_PARAM = { batchId: 'The batch id, as returned by `POST /v1/batches`.' };
 const DEFAULT_LIMIT = 20;

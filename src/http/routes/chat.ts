@@ -7,7 +7,7 @@ import { checkChatBody } from '../../text/chat/decode-request.ts';
 import { ChatCompletionSchema } from '@darkroom/api/openai/chat-completion';
 import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 import type { HttpContext } from '../app/context.ts';
-import { setDeprecationHeaders } from '../middleware/deprecation.ts';
+import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

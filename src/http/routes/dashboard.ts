@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { packageFile } from '../../config/package-root.ts';
-import { answerOtherMethod, methodsOfPath } from '../app/matched-route.ts';
+import { answerOtherMethod, methodsOfPath } from '../app/unrouted.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';

@@ -7,7 +7,7 @@ import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
 import { presentEstimate } from '../../presenters/task.ts';
 import type { HttpContext } from '../app/context.ts';
-import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

@@ -17,7 +17,7 @@ import { createInProcessFetch } from '../app/in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { AnswerSchema, MessagesSchema } from '@darkroom/api/mcp/json-rpc';
 import { defineRoute } from '../app/route.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
 import type { Route } from '../app/route.ts';
 
 /**

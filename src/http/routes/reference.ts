@@ -7,7 +7,7 @@ import { isMediaModel } from '../../catalogue/text-definition.ts';
 import type { CatalogueModel } from '../../catalogue/text-definition.ts';
 import type { HttpContext } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
-import { protectPage } from '../middleware/security-headers.ts';
+import { protectPage } from '../middleware/response-headers.ts';
 import { openApiDocument } from '../openapi/document.ts';
 import type { OpenApiNode } from '../openapi/parts.ts';
 import { ADMIN_DESCRIPTION, API_DESCRIPTION } from '../openapi/text.ts';

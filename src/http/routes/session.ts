@@ -13,7 +13,7 @@ import { presentSession } from '../../presenters/key.ts';
 import type { HttpContext } from '../app/context.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { RequestError } from '../app/errors.ts';
-import { countFailedAuthentication, countUncheckedAuthentication } from '../middleware/failed-authentication.ts';
+import { countFailedAuthentication, countUncheckedAuthentication } from '../middleware/limits.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { DASHBOARD_HEADER } from '../middleware/session-cookie.ts';

@@ -15,7 +15,7 @@ import { wantsEventStream } from '../streams/event-stream.ts';
 import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
 import type { EventStream } from '../streams/event-stream.ts';
 import { defineRoute } from '../app/route.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
 import type { Route } from '../app/route.ts';
 import { taskIdOf } from './task-response.ts';
 

@@ -32,8 +32,8 @@ import { withUploads } from '../media-calls/request-uploads.ts';
 import { requireVideoFile } from '../media-calls/video-files.ts';
 import { readVideoRequest } from '../media-calls/video-request.ts';
 import { findVideo, presentOneVideo, presentVideos } from '../media-calls/videos.ts';
-import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/response-headers.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
 import { waitForStatusChange } from '../streams/long-poll.ts';
 
 /** How long deleting waits for a task in progress to end, in seconds; then the client is to try again. */

@@ -25,11 +25,9 @@ import {
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry, mismatchFor, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
-import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { isAutomaticRetry, mismatchFor, resultFingerprint, whenClosed, parseIdempotencyKey } from '../middleware/repeated-requests.ts';
+import { holdShareUntilClosed, setTextLimitHeaders } from '../middleware/limits.ts';
 import { closedSignal } from './closed-signal.ts';
-import { setTextLimitHeaders } from './limits.ts';
 import { decodeResponseCall } from './response-call.ts';
 import { imageReader, withRecordedImages } from './response-images.ts';
 import { sendFrames } from './stream.ts';

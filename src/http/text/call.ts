@@ -4,9 +4,9 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { accessEnded } from '../../text/answer.ts';
 import type { DecodedTextCall } from '../../text/answer.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
-import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS } from '../middleware/response-headers.ts';
 import { problemOf, textProblemOf } from '../app/errors.ts';
-import { setTextLimitHeaders } from './limits.ts';
+import { setTextLimitHeaders } from '../middleware/limits.ts';
 import { sendTextStream } from './stream.ts';
 
 /** The rate limit headers of every text response, named as OpenAI's are. */

@@ -15,7 +15,7 @@ import type { ConversationItem } from '../../text/responses/items.ts';
 import type { ImageTool } from '../../text/tools/image-tool.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
 import { taskIdHeader } from '../media-calls/headers.ts';
-import { isAutomaticRetry, whenClosed } from '../middleware/automatic-retry.ts';
+import { isAutomaticRetry, whenClosed } from '../middleware/repeated-requests.ts';
 import type { TextCallRequest, WaitingClient } from './detached-call.ts';
 import { prepareImageTool } from './image-tool.ts';
 import { withTaskImages } from './task-images.ts';

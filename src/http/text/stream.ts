@@ -7,7 +7,7 @@ import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { DONE } from '../../text/encoder.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;

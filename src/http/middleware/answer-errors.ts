@@ -1,23 +1,27 @@
 /**
- * The middleware of every request: its id, the one mapping of errors, security headers, and the rejection of plain
- * HTTP where only HTTPS is allowed (spec §1.8).
+ * The middleware that answers errors: whatever is thrown further down becomes a response here, and what the operator has to
+ * know of it is logged. Every request gets its id here, and every response the security headers.
  */
 import type { Context, Middleware, Next } from 'koa';
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
-import { isTrusted, unmapIpv4 } from '../app/client-address.ts';
+import { formatUsd } from '../../domain/money.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
-import { errorFormOf, invalidRequest, problemBody, problemOf } from '../app/errors.ts';
+import { errorFormOf, problemBody, problemOf } from '../app/errors.ts';
 import type { ErrorForm, HttpProblem } from '../app/errors.ts';
-import { matchedRoute } from '../app/matched-route.ts';
-import { createBalanceLog } from './balance-log.ts';
-import { requireSoundHead } from './request-head.ts';
-import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './security-headers.ts';
+import { cameByHttps, requireSoundHead } from './guards.ts';
+import { matchedRoute } from './request-telemetry.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from './response-headers.ts';
 
 /** A client's own request id is echoed only in this form (contract §1). */
 const REQUEST_ID = /^[\w-]{1,64}$/;
+
+/** How long a 402 of an account is not logged again, in milliseconds. */
+const QUIET_MS = 600_000;
+/** The maximum number of accounts whose last line is remembered; an evicted account may get one line too many. */
+const MAX_REMEMBERED = 1_000;
 
 /**
  * Gives the request its id and its response the security headers, and maps errors thrown further down to responses.
@@ -25,7 +29,7 @@ const REQUEST_ID = /^[\w-]{1,64}$/;
  * @param listener how the listener is protected.
  */
 export function answerErrors(http: HttpContext, listener: HttpConfig): Middleware<RequestState> {
-  const balanceLog = createBalanceLog(http.logger, http.config.adminCommand, () => http.now());
+  const logBalance = createBalanceLog(http);
   return async (ctx: Context, next: Next) => {
     const presented = ctx.get('X-Request-Id');
     const requestId = REQUEST_ID.test(presented) ? presented : newId('req');
@@ -40,7 +44,7 @@ export function answerErrors(http: HttpContext, listener: HttpConfig): Middlewar
       await next();
     } catch (error) {
       const problem = problemOf(error);
-      if (error instanceof InsufficientBalanceError) balanceLog.rejected(error);
+      if (error instanceof InsufficientBalanceError) logBalance(error);
       const { status } = factsOf(problem.kind);
       if (status >= 500) {
         const fields = { err: error, requestId, method: ctx.method, route: matchedRoute(ctx) ?? 'none' };
@@ -73,37 +77,22 @@ function answerProblem(ctx: Context, problem: HttpProblem, body: unknown): void 
 }
 
 /**
- * Rejects requests that did not come over HTTPS. No redirect: the request, with its key, is already exposed.
- *
- * @param others paths whose requests may come over HTTP.
+ * Logs 402 responses for the operator. The response goes to an API client, who can neither record a payment nor run a
+ * command here; the operator, who can, reads the log, and under `npm start` the terminal. One line per account in ten
+ * minutes, because a client that repeats its request would otherwise fill the log.
  */
-export function requireHttps(config: HttpConfig, others: ReadonlySet<string>): Middleware {
-  return async (ctx, next) => {
-    const isWrongScheme = config.requiresHttps ? !cameByHttps(ctx, config) : cameByHttp(ctx, config);
-    if (isWrongScheme && !others.has(ctx.path)) {
-      throw invalidRequest('only HTTPS is served here; send the request to the https URL');
-    }
-    await next();
+function createBalanceLog(http: HttpContext): (error: InsufficientBalanceError) => void {
+  const loggedAt = new Map<string, number>();
+  return ({ accountId, availableMicroUsd, neededMicroUsd }) => {
+    const last = loggedAt.get(accountId);
+    if (last !== undefined && http.now() - last < QUIET_MS) return;
+    loggedAt.delete(accountId);
+    loggedAt.set(accountId, http.now());
+    const [oldest] = loggedAt.keys();
+    if (loggedAt.size > MAX_REMEMBERED && oldest !== undefined) loggedAt.delete(oldest);
+    http.logger.warn(
+      { accountId, availableUsd: formatUsd(availableMicroUsd), neededUsd: formatUsd(neededMicroUsd) },
+      `an account's balance does not cover its requests; top it up with ${http.config.adminCommand} accounts top-up ${accountId} --usd 10`,
+    );
   };
-}
-
-/** Whether a trusted proxy reports HTTP. On the loopback a proxy may report nothing, but what it reports is trusted. */
-function cameByHttp(ctx: Context, config: HttpConfig): boolean {
-  return (
-    config.tls === undefined &&
-    ctx.get('X-Forwarded-Proto') !== '' &&
-    isByProxy(ctx, config) &&
-    !cameByHttps(ctx, config)
-  );
-}
-
-/** Decided by our own TLS or by the trusted proxies alone. */
-function cameByHttps(ctx: Context, config: HttpConfig): boolean {
-  if (config.tls !== undefined) return true;
-  if (ctx.get('X-Forwarded-Proto').split(',').pop()?.trim().toLowerCase() !== 'https') return false;
-  return isByProxy(ctx, config);
-}
-
-function isByProxy(ctx: Context, config: HttpConfig): boolean {
-  return isTrusted(config.trustedProxies, unmapIpv4(ctx.req.socket.remoteAddress ?? ''));
 }

@@ -1,20 +1,9 @@
-/** What the router found for a request, and the response where it found none. */
+/** Requests that no route takes, although there may be routes with their path. */
 import type { RouterContext } from '@koa/router';
 import type { Context, ParameterizedContext } from 'koa';
 import { RequestError, notFound } from './errors.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-
-/**
- * The pattern of the route that matched a request, as the router has it: for logs, metrics and traces. Never the
- * path, which can be a signed URL's, and of which clients can send any number.
- *
- * @returns undefined where no route matched.
- */
-export function matchedRoute(ctx: Context): string | undefined {
-  const pattern: unknown = ctx['_matchedRoute'];
-  return typeof pattern === 'string' ? pattern : undefined;
-}
 
 /** @returns the methods that the routes of a request's path take; empty: no route has this path. */
 export function methodsOfPath(ctx: Context & Partial<Pick<RouterContext, 'matched'>>): ReadonlySet<string> {
