@@ -11,7 +11,7 @@ import { timeOutMs } from '../config/time-outs.ts';
 import { compileParse } from '../schema/schema-validation.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { createBodyAllowances } from '../http/bodies/body-allowance.ts';
-import { createBodyThreads } from '../http/bodies/body-threads.ts';
+import { createBodyThreads } from '../http/bodies/json-body.ts';
 import { createClientAddress } from '../http/app/client-address.ts';
 import { createEventStreams } from '../http/streams/event-stream.ts';
 import { createImageFetches } from '../text/inline-images.ts';

@@ -40,7 +40,7 @@ import type { TextAnswers } from '../../text/answer.ts';
 import type { BackgroundFeed } from '../../text/background/event-feed.ts';
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
-import type { BodyThreads } from '../bodies/body-threads.ts';
+import type { BodyThreads } from '../bodies/json-body.ts';
 import type { UploadBounds } from '../bodies/upload-line.ts';
 import type { SessionCookie } from '../middleware/session-cookie.ts';
 import type { EventStreams } from '../streams/event-stream.ts';

@@ -9,6 +9,7 @@ import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
+import { isRecord } from '../../domain/json-members.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import { listsTag } from '../../objects/urls/entity-tag.ts';
@@ -18,7 +19,6 @@ import { compileParse, compileViolation } from '../../schema/schema-validation.t
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
-import { isJsonObject } from '../bodies/parse-body.ts';
 import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
 import { requireOperator } from '../middleware/guards.ts';
 import { EXPENSIVE_WAIT_MS, countFailedAuthentication, createBudget, readBudget, setOpenAiLimitHeaders, setRateLimitHeaders, setTextLimitHeaders, textBudget } from '../middleware/limits.ts';
@@ -201,7 +201,7 @@ function server(http: HttpContext, route: Route): Serve {
     const { violation } = parsed;
     if (violation !== undefined) throw violated(violation, isOpenAi ? openAiCodeOf(violation) : undefined);
     const { value: body } = parsed;
-    if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
+    if (isCheckedLater && !isRecord(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
 }

@@ -22,7 +22,7 @@ import { purposedId } from '../../objects/openai-files.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidValue } from '../app/errors.ts';
-import { factsForPurpose } from './file-kind.ts';
+import { factsForPurpose } from './store-file.ts';
 import { discardObject, storing } from './store-upload.ts';
 
 /** How often a completion renews its lease, which is a third of what it lasts. */

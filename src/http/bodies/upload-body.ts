@@ -1,6 +1,6 @@
 /**
  * Reads the body of an upload: one file, sent as it is or in a form, or a form with several files, streamed and never
- * whole in memory (contract §7 "Uploads"). What a slow line may do is in upload-line.ts.
+ * whole in memory (contract §7 "Uploads"), and the other fields of forms. What a slow line may do is in upload-line.ts.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -17,6 +17,8 @@ const FIELD_LIMITS = { ...FORM_LIMITS, fieldSize: 32_000, fields: 30, parts: 32 
 const MAX_QUOTED_NAME = 64;
 /** What the parser makes of bytes that are not of the encoding that a part states, or of one that it does not know. */
 const NOT_UTF8 = /[\0\ufffd]/;
+const TRUE = /^(?:true|1)$/i;
+const FALSE = /^(?:false|0)$/i;
 
 /** The fields that a form has beside its file. */
 export interface FormFields {
@@ -228,4 +230,55 @@ export function unknownField(name: string | undefined): RequestError {
 
 function quoted(name: string | undefined): string {
   return (name ?? '').replace(/\p{Cc}/gu, '').slice(0, MAX_QUOTED_NAME);
+}
+
+/** The types of a form's fields, which are all texts, as the schema of the request has them. */
+interface FieldTypes {
+  readonly numbers: readonly string[];
+  readonly booleans: readonly string[];
+  /** Those that are lists even where their names do not end with `[]`. */
+  readonly lists?: readonly string[];
+}
+
+/** Whether a text of a form is as if not given: form libraries send the line end of an empty text area. */
+export function isEmptyText(value: string): boolean {
+  return value.trim() === '';
+}
+
+/** Collects fields as they arrive. Those whose names end with `[]` are lists. An empty text is as if not given. */
+export class FormDecoder {
+  readonly #types: FieldTypes;
+  readonly #fields = new Map<string, unknown>();
+
+  constructor(types: FieldTypes) {
+    this.#types = types;
+  }
+
+  /** @throws {RequestError} a field that is no list is given twice. */
+  take(name: string, value: string): void {
+    if (isEmptyText(value)) return;
+    const listed = name.endsWith('[]') ? name.slice(0, -2) : name;
+    if (listed !== name || this.#types.lists?.includes(name) === true) {
+      const list = this.#fields.get(listed);
+      this.#fields.set(listed, [...(Array.isArray(list) ? list : []), value]);
+      return;
+    }
+    if (this.#fields.has(name)) {
+      throw new RequestError('invalid_request', `invalid request: ${name}: it is given twice`, { param: name });
+    }
+    this.#fields.set(name, this.#decoded(name, value));
+  }
+
+  fields(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(this.#fields);
+  }
+
+  /** What is not of the type stays a text, which the schema rejects. */
+  #decoded(name: string, value: string): unknown {
+    const { numbers, booleans } = this.#types;
+    if (numbers.includes(name) && Number.isFinite(Number(value))) return Number(value);
+    // Python writes them with a capital, and others as numbers.
+    if (booleans.includes(name) && (TRUE.test(value) || FALSE.test(value))) return TRUE.test(value);
+    return value;
+  }
 }

@@ -31,7 +31,7 @@ import { RequestError, invalidRequest, invalidValue, violated } from '../app/err
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { FormDecoder } from '../bodies/form-fields.ts';
+import { FormDecoder } from '../bodies/upload-body.ts';
 import { storeUpload } from '../bodies/store-upload.ts';
 import {
   MEDIA_FORM_ERRORS,

@@ -26,8 +26,8 @@ import { invalidValue } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { completeUpload } from '../bodies/complete-upload.ts';
-import { plainFileName, requireNameFor } from '../bodies/file-kind.ts';
-import { receiveObject } from '../bodies/receive-object.ts';
+import { plainFileName, requireNameFor } from '../bodies/store-file.ts';
+import { receiveObject } from '../bodies/store-upload.ts';
 import { unknownField } from '../bodies/upload-body.ts';
 import type { FormFields } from '../bodies/upload-body.ts';
 

@@ -12,8 +12,7 @@ import type { TextLedger } from '../../text/money/text-ledger.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, problemOf, textProblemOf } from '../app/errors.ts';
-import { parseJson } from '../bodies/json-body.ts';
-import { createLineBodies } from '../bodies/line-bodies.ts';
+import { createLineBodies, parseJson } from '../bodies/json-body.ts';
 import { decodeChatCall } from './chat-call.ts';
 import { decodeResponseCall } from './response-call.ts';
 

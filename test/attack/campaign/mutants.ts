@@ -28,14 +28,14 @@ export const MUTANTS: readonly AttackMutant[] = [
     attack: 'batches of large lines',
     patches: [
       {
-        file: 'src/http/bodies/line-bodies.js',
+        file: 'src/http/bodies/json-body.js',
         find: 'allowance.hold(Math.min(bytes, bodies.mostAtOnce));',
         replace: '',
       },
       {
-        file: 'src/http/bodies/line-bodies.js',
-        find: 'parseJson(bytes, values, {',
-        replace: "(() => ({ kind: 'parsed', value: JSON.parse(Buffer.from(bytes).toString()), isLarge: false }))({",
+        file: 'src/http/bodies/json-body.js',
+        find: '=> parseJson(bytes, values, {',
+        replace: "=> (() => ({ kind: 'parsed', value: JSON.parse(Buffer.from(bytes).toString()), isLarge: false }))({",
       },
     ],
   },
