@@ -19,7 +19,7 @@ import { createExpensiveReads, createWaitingResponses } from '../http/middleware
 import { createSessionCookie } from '../http/middleware/session-cookie.ts';
 import { UPLOAD_BOUNDS } from '../http/bodies/upload-line.ts';
 import type { UploadBounds } from '../http/bodies/upload-line.ts';
-import { STREAM_HEAD_MS } from '../http/media-calls/stream.ts';
+import { STREAM_HEAD_MS } from '../http/media-calls/call.ts';
 import { createPreviewTurns } from '../limits/preview-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';

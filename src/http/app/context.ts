@@ -80,7 +80,7 @@ export interface HttpContext {
   readonly uploadSlots: TenantShares;
   /** The bounds of an upload (http/bodies/upload-line.ts). */
   readonly uploadBounds: UploadBounds;
-  /** How long a streamed media call waits before it sends its head, in milliseconds (http/media-calls/stream.ts). */
+  /** How long a streamed media call waits before it sends its head, in milliseconds (http/media-calls/call.ts). */
   readonly streamHeadMs: number;
   /** The turns in which this process works on large bodies. */
   readonly turns: Turns;

@@ -1,19 +1,21 @@
-/**
- * A call of one of OpenAI's media endpoints whose response waits for the end of its task, on the event feed.
- */
+/** The response to a call of one of OpenAI's media endpoints, which waits for the end of its task on the event feed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireModel } from '../../accounts/authenticate.ts';
+import { factsOf } from '../../domain/darkroom-error.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { forgetResponse } from '../../tasks/create/awaited-responses.ts';
 import { forgetPieces } from '../../tasks/record/output-pieces.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
+import { frameOf } from '../../text/encoder.ts';
+import { errorBody } from '../../text/error-body.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError } from '../app/errors.ts';
-import { setDeprecationHeaders } from '../middleware/response-headers.ts';
+import { RequestError, problemOf, textProblemOf } from '../app/errors.ts';
 import { holdShareUntilClosed } from '../middleware/limits.ts';
+import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
+import { KEEP_ALIVE, sendTextStream } from '../text/stream.ts';
 import { startResponse } from './create.ts';
 import type { MediaCall, MediaResponse } from './create.ts';
 import { failureOf } from './failure.ts';
@@ -22,6 +24,10 @@ import type { LiveFile } from './live-file.ts';
 
 /** The longest wait on the feed at once, in seconds: no task is in progress for as long, and a timer takes it. */
 const LONGEST_WAIT_SECONDS = 1_000_000;
+/** How often the task of a response that has begun is read once the feed has ended, in milliseconds. */
+const READ_INTERVAL_MS = 500;
+/** Half of the minute after which common proxies close a connection that is silent. */
+export const STREAM_HEAD_MS = 30_000;
 
 /**
  * Runs a task to its end.
@@ -128,8 +134,6 @@ async function waitForEnd(
   throw stopping(taskId);
 }
 
-const READ_INTERVAL_MS = 500;
-
 async function untilEnded(
   { res }: MediaRequest['ctx'],
   read: () => Promise<TaskDetail>,
@@ -167,4 +171,80 @@ async function respondAccepted(
   ctx.set('Location', `/v1/tasks/${task.id}`);
   ctx.type = 'application/json; charset=utf-8';
   ctx.body = JSON.stringify(wire);
+}
+
+interface StreamedCall {
+  readonly request: MediaRequest;
+  readonly call: MediaCall;
+  /** Called before the head of the response is sent. */
+  readonly setHeaders: () => void;
+  /** The events of a task that has succeeded. @throws {RequestError} there are none. */
+  readonly framesOf: (task: TaskDetail) => Promise<AsyncIterable<string>>;
+}
+
+/**
+ * Responds with server-sent events. The head is sent when there is an event, or after half a minute, so that no proxy gives
+ * up: until then an error has a status, on which clients repeat the request by themselves, and their repetition attaches to
+ * the task. Afterwards an error is an event.
+ *
+ * @throws {RequestError} the task has failed, or this process stops, and nothing was sent.
+ */
+export async function streamMediaCall(http: HttpContext, streamed: StreamedCall): Promise<undefined> {
+  const { request, setHeaders, framesOf } = streamed;
+  const { ctx } = request;
+  let timer: NodeJS.Timeout | undefined;
+  let sendHead = (): void => undefined;
+  const headIsDue = new Promise<'head is due'>((resolve) => {
+    sendHead = () => resolve('head is due');
+  });
+  const call: MediaCall = {
+    ...streamed.call,
+    onWaiting() {
+      timer = setTimeout(sendHead, http.streamHeadMs);
+    },
+  };
+  try {
+    const running = runMediaCall(http, request, call).then((task) => (task === undefined ? undefined : framesOf(task)));
+    // With `Prefer`, the response may be the task itself, with a status of its own.
+    const first = await (prefers(ctx.get('Prefer')) ? running : Promise.race([running, headIsDue]));
+    if (first === undefined) return;
+    setHeaders();
+    await sendTextStream(ctx, first === 'head is due' ? framesLater(http, ctx, running) : first);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function prefers(header: string): boolean {
+  return prefersAsync(header) || preferredWait(header) !== undefined;
+}
+
+async function* framesLater(
+  http: Pick<HttpContext, 'logger'>,
+  ctx: MediaRequest['ctx'],
+  running: Promise<AsyncIterable<string> | undefined>,
+): AsyncGenerator<string> {
+  // Without a first write, the head would not leave this process.
+  yield KEEP_ALIVE;
+  let frames: AsyncIterable<string> | undefined;
+  try {
+    frames = await running;
+  } catch (error) {
+    yield errorFrame(http, ctx, error);
+    return;
+  }
+  if (frames !== undefined) yield* frames;
+}
+
+/** An error in the form in which clients of OpenAI's streams expect it. */
+function errorFrame(
+  { logger }: Pick<HttpContext, 'logger'>,
+  { state: { requestId } }: MediaRequest['ctx'],
+  error: unknown,
+): string {
+  const problem = problemOf(error);
+  const { status } = factsOf(problem.kind);
+  if (status === 500) logger.error({ err: error, requestId }, 'request failed');
+  else if (status > 500) logger.warn({ err: error, requestId }, 'request not served');
+  return frameOf({ type: 'error', ...errorBody(textProblemOf(problem)) }, 'error');
 }

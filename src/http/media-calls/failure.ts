@@ -2,15 +2,15 @@
  * What is wrong with the task of a request, as an error that OpenAI's clients branch on: status, `code`, `param` with the
  * name of the request's field, and whether they try again.
  */
-import type { FailureReason } from '../../domain/failure-reason.ts';
-import { failureFace } from '../../domain/failure-reason.ts';
-import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { endpointFieldOf } from '../../catalogue/openai-input.ts';
+import type { ErrorKind } from '../../domain/darkroom-error.ts';
+import { failureFace } from '../../domain/failure-reason.ts';
+import type { FailureReason } from '../../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../../domain/input-fault.ts';
-import type { TaskDetail } from '../../tasks/record/read.ts';
-import { RequestError } from '../app/errors.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
+import type { TaskDetail } from '../../tasks/record/read.ts';
+import { RequestError } from '../app/errors.ts';
 import type { MediaCall } from './create.ts';
 
 interface FailureFacts {

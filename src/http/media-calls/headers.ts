@@ -2,14 +2,13 @@
  * What the responses of all of OpenAI's media endpoints have in common: their headers, their warnings, and the words of
  * the reference about them.
  */
-import type { ParameterizedContext } from 'koa';
 import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
+import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { ResolvedModel } from '../../catalogue/catalogue.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
-import { createBudget, setRateLimitHeaders } from '../middleware/limits.ts';
+import { createBudget, setOpenAiLimitHeaders, setRateLimitHeaders } from '../middleware/limits.ts';
 import { DEPRECATION_HEADERS } from '../middleware/response-headers.ts';
-import { setOpenAiLimitHeaders } from '../middleware/limits.ts';
 
 export type MediaRequest = { readonly ctx: ParameterizedContext<RequestState>; readonly caller: Caller };
 

@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { pipeline } from 'node:stream/promises';
 import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';

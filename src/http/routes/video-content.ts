@@ -5,8 +5,7 @@ import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { servable } from '../media-calls/outputs.ts';
-import { requireVideoFile } from '../media-calls/video-files.ts';
-import { findVideo } from '../media-calls/videos.ts';
+import { findVideo, requireVideoFile } from '../media-calls/videos.ts';
 import { FILE_RESPONSES, sendStoredFile } from '../streams/stored-file.ts';
 
 const CONTENT_TYPES = ['video/*', 'image/*'];

@@ -1,13 +1,5 @@
 /** `/v1/videos` (contract §10): tasks of video models as OpenAI's clients create, poll, list and delete them. */
-import {
-  DeletedVideoSchema,
-  VideoFormSchema,
-  VideoListQuerySchema,
-  VideoListSchema,
-  VideoRemixSchema,
-  VideoRequestSchema,
-  VideoSchema,
-} from '@darkroom/api/openai/videos';
+import { DeletedVideoSchema, VideoFormSchema, VideoListQuerySchema, VideoListSchema, VideoRemixSchema, VideoRequestSchema, VideoSchema } from '@darkroom/api/openai/videos';
 import type { Video, VideoList, VideoRemix } from '@darkroom/api/openai/videos';
 import type { Static } from 'typebox';
 import { inputOf } from '../../catalogue/openai-input.ts';
@@ -26,14 +18,12 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { MEDIA_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/headers.ts';
 import { metadataOf, startMediaCall } from '../media-calls/create.ts';
-import { withUploads } from '../media-calls/request-uploads.ts';
-import { requireVideoFile } from '../media-calls/video-files.ts';
-import { readVideoRequest } from '../media-calls/video-request.ts';
-import { findVideo, presentOneVideo, presentVideos } from '../media-calls/videos.ts';
-import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/response-headers.ts';
+import { MEDIA_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/headers.ts';
+import { withUploads } from '../media-calls/request-files.ts';
+import { findVideo, presentOneVideo, presentVideos, readVideoRequest, requireVideoFile } from '../media-calls/videos.ts';
 import { holdShareUntilClosed } from '../middleware/limits.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { waitForStatusChange } from '../streams/long-poll.ts';
 
 /** How long deleting waits for a task in progress to end, in seconds; then the client is to try again. */

@@ -1,6 +1,6 @@
 /**
- * Images of requests in OpenAI's form as URLs that an input takes: those that a form or a request contains become
- * uploads, and others are referred to by a URL or by the id of a file.
+ * What requests in OpenAI's form bring along: a body that may be JSON instead of a form, images as URLs that an input takes,
+ * and the uploads that these become if a form or the request itself contains them.
  */
 import type { ImageReference } from '@darkroom/api/openai/images';
 import { requireScope } from '../../accounts/authenticate.ts';
@@ -8,12 +8,47 @@ import { isDataUrl, parseDataUrl } from '../../domain/data-url.ts';
 import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import type { Parse } from '../../schema/schema-validation.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError, invalidRequest, invalidValue } from '../app/errors.ts';
+import { RequestError, invalidRequest, invalidValue, violated } from '../app/errors.ts';
+import { CREATE_BODY_BYTES, readJson } from '../bodies/json-body.ts';
 import { storeImageBytes } from '../bodies/store-images.ts';
-import { inspect } from '../bodies/store-upload.ts';
+import { discardUpload, inspect } from '../bodies/store-upload.ts';
 import type { MediaRequest } from './headers.ts';
-import type { RequestUploads } from './request-uploads.ts';
+
+export function isJson({ ctx }: MediaRequest): boolean {
+  return /^\s*application\/json\s*(;|$)/i.test(ctx.get('Content-Type'));
+}
+
+/**
+ * Reads a request as JSON where the handler reads the body.
+ *
+ * @param read stores the files that the body contains: the response may wait for minutes, and not with the body.
+ */
+export async function withJson<Result>(
+  http: HttpContext,
+  { ctx, caller }: MediaRequest,
+  read: (value: unknown) => Promise<Result>,
+): Promise<Result> {
+  const { bodyThreads: threads, turns } = http;
+  const allowance = http.bodies.ofAccount(caller);
+  try {
+    const limits = { maxBytes: CREATE_BODY_BYTES, allowance, threads, turns, needsFacts: false };
+    const body = await readJson(ctx.req, limits);
+    if (body.isLarge) await turns.next();
+    return await read(body.value);
+  } finally {
+    allowance.release();
+  }
+}
+
+/** A body, or the fields of a form. @throws {RequestError} 400 naming the field at fault. */
+export function requireParsed<Value>(parse: Parse<Value>, value: unknown): Value {
+  const parsed = parse(value);
+  if (parsed.violation !== undefined) throw violated(parsed.violation, openAiCodeOf(parsed.violation));
+  return parsed.value;
+}
 
 /** One image of a request. */
 export interface RequestImage {
@@ -95,4 +130,34 @@ function bytesOfDataUrl(field: string, url: string): Buffer {
   const file = parseDataUrl(url);
   if (file !== undefined) return file.bytes;
   throw invalidValue(field, 'not a data URL in base64');
+}
+
+/** The uploads that a request brings along: without a task that uses them, they are deleted at its end. */
+export interface RequestUploads {
+  add(id: string): void;
+  /** A task uses them. */
+  keep(): void;
+}
+
+/** A retry, or a request that is rejected, has no use for its uploads. */
+export async function withUploads<Result>(
+  http: HttpContext,
+  accountId: string,
+  work: (uploads: RequestUploads) => Promise<Result>,
+): Promise<Result> {
+  const ids: string[] = [];
+  let isUsed = false;
+  const uploads: RequestUploads = {
+    add(id) {
+      ids.push(id);
+    },
+    keep() {
+      isUsed = true;
+    },
+  };
+  try {
+    return await work(uploads);
+  } finally {
+    if (!isUsed) for (const id of ids) await discardUpload(http, accountId, id);
+  }
 }
