@@ -7,8 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it, mock } from 'node:test';
 import type { ParameterizedContext } from 'koa';
 import type { HttpContext, RequestState } from '../../src/http/app/context.ts';
-import { answerTextCall } from '../../src/http/text/call.ts';
-import { sendTextStream } from '../../src/http/text/stream.ts';
+import { answerTextCall, sendTextStream } from '../../src/http/text/call.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
 let server: Server | undefined;

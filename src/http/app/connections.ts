@@ -104,7 +104,7 @@ function createTally(logger: Logger): (limit: 'inAll' | 'ofOneAddress') => void 
   };
 }
 
-/** How slowly clients may read. The bounds of event streams are tighter (event-stream.ts, text/stream.ts). */
+/** How slowly clients may read. The bounds of event streams are tighter (event-stream.ts, text/call.ts). */
 export interface ReadingBounds {
   /** How long a client may be behind, however little it reads. 60 s is what other servers allow, too. */
   readonly graceMs: number;

@@ -15,7 +15,7 @@ import { holdShareUntilClosed } from '../middleware/limits.ts';
 import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { respondWithTask } from '../routes/task-response.ts';
 import { preferredWait, prefersAsync, waitForStatusChange } from '../streams/long-poll.ts';
-import { KEEP_ALIVE, sendTextStream } from '../text/stream.ts';
+import { KEEP_ALIVE, sendTextStream } from '../text/call.ts';
 import { startResponse } from './create.ts';
 import type { MediaCall, MediaResponse } from './create.ts';
 import { failureOf } from './failure.ts';

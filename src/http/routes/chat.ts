@@ -11,9 +11,8 @@ import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
-import { decodeChatCall } from '../text/chat-call.ts';
-import { closedSignal } from '../text/closed-signal.ts';
+import { TEXT_RESPONSE_HEADERS, answerTextCall, closedSignal } from '../text/call.ts';
+import { decodeChatCall } from '../text/decode-call.ts';
 
 export function chatRoutes(http: HttpContext): readonly Route[] {
   return [

@@ -13,8 +13,7 @@ import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, problemOf, textProblemOf } from '../app/errors.ts';
 import { createLineBodies, parseJson } from '../bodies/json-body.ts';
-import { decodeChatCall } from './chat-call.ts';
-import { decodeResponseCall } from './response-call.ts';
+import { decodeChatCall, decodeResponseCall } from './decode-call.ts';
 
 export function createBackgroundContext(http: HttpContext, ledger: TextLedger): BackgroundContext {
   return {

@@ -16,21 +16,15 @@ import type { KeyedRequest } from '../../text/background/response-keys.ts';
 import { requireCovered } from '../../text/money/hold-one-by-one.ts';
 import type { ResponsesBody } from '../../text/responses/decode-request.ts';
 import { responseObject } from '../../text/responses/response-object.ts';
-import {
-  ResponseNotFoundError,
-  isResponseId,
-  readResponse,
-  streamResponse,
-} from '../../text/responses/stored-responses.ts';
+import { ResponseNotFoundError, isResponseId, readResponse, streamResponse } from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry, mismatchFor, resultFingerprint, whenClosed, parseIdempotencyKey } from '../middleware/repeated-requests.ts';
 import { holdShareUntilClosed, setTextLimitHeaders } from '../middleware/limits.ts';
-import { closedSignal } from './closed-signal.ts';
-import { decodeResponseCall } from './response-call.ts';
-import { imageReader, withRecordedImages } from './response-images.ts';
-import { sendFrames } from './stream.ts';
+import { isAutomaticRetry, mismatchFor, parseIdempotencyKey, resultFingerprint, whenClosed } from '../middleware/repeated-requests.ts';
+import { closedSignal, sendFrames } from './call.ts';
+import { decodeResponseCall } from './decode-call.ts';
+import { imageReader, withRecordedImages } from './task-images.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Served = Pick<RouteRequest<never, unknown>, 'ctx' | 'caller'>;

@@ -1,7 +1,13 @@
-/** A request of `POST /v1/responses`, decoded. */
+/** Requests of the endpoints of text models, decoded, whether a client waits for the answer or not (contract §9). */
+import type { Caller } from '../../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import type { DecodedBackgroundCall } from '../../text/background/context.ts';
-import { RESPONSES_PARAMETERS } from '../../text/features.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import type { DecodedBackgroundCall, DetachedTextCall } from '../../text/background/context.ts';
+import { decodeChatRequest } from '../../text/chat/decode-request.ts';
+import type { ChatBody } from '../../text/chat/decode-request.ts';
+import { createChatEncoder } from '../../text/chat/encode-answer.ts';
+import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../../text/features.ts';
+import { imagesOfMessages } from '../../text/image-addresses.ts';
 import { withInlinedImages } from '../../text/inline-images.ts';
 import type { InlinedImages } from '../../text/inline-images.ts';
 import { referencedIds } from '../../text/responses/decode-input.ts';
@@ -16,11 +22,66 @@ import { cutsToStore } from '../../text/responses/replay.ts';
 import { selfContainedBody } from '../../text/responses/self-contained.ts';
 import type { CountedRequest } from '../../text/tokens.ts';
 import type { HttpContext } from '../app/context.ts';
-import type { TextCallRequest } from './detached-call.ts';
+import { imageToolOf } from './image-tool.ts';
 import { prepareImages } from './images.ts';
-import { imageToolOf, withEarlierImages } from './response-images.ts';
+import { withEarlierImages } from './task-images.ts';
 
-/** @param body as validated. @throws {InvalidTextRequest} @throws {ShareExhaustedError} */
+/** What is decoded, and for whom. */
+export interface TextCallRequest {
+  /** The id of the call. */
+  readonly id: string;
+  readonly caller: Caller;
+  /** To be awaited before a large request is processed completely (limits/turns.ts); absent: it is small. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
+  /** Aborted when the answer is over: what the call has in memory is released. Made when it is asked for. */
+  readonly until: () => AbortSignal;
+  /** Absent: no client waits for the answer. */
+  readonly client?: WaitingClient | undefined;
+}
+
+/** The client of a response, for the images that the response generates. */
+export interface WaitingClient {
+  /** Identifies the request among those that wait for a task (tasks/create/awaited-responses.ts). */
+  readonly waiter: string;
+  /** Whether it repeats a request whose response it did not get. */
+  readonly isRetry: boolean;
+  /** A task was created, or found: all so far. */
+  readonly onTask: (taskIds: readonly TaskId[]) => void;
+}
+
+/** A request of `POST /v1/chat/completions`. @param body as validated. @throws {InvalidTextRequest} @throws {ShareExhaustedError} */
+export async function decodeChatCall(
+  http: HttpContext,
+  model: TextModelDefinition,
+  body: ChatBody,
+  request: TextCallRequest,
+): Promise<DetachedTextCall> {
+  const { id, nextTurn } = request;
+  const decoded = decodeChatRequest(body, model);
+  const inlined = await prepareImages(http, request, imagesOfMessages(decoded.messages));
+  return {
+    id,
+    surface: 'chat',
+    // Named as the client sent it.
+    parameters: body['max_tokens'] == null ? CHAT_PARAMETERS : { ...CHAT_PARAMETERS, cap: 'max_tokens' },
+    model,
+    request: { ...decoded, messages: withInlinedImages(decoded.messages, inlined) },
+    body,
+    nextTurn,
+    isStreamed: body.stream === true,
+    isStored: false,
+    encoder: (created) =>
+      createChatEncoder({
+        id,
+        created,
+        model: model.name,
+        choices: decoded.choices,
+        includesUsage: body.stream_options?.include_usage === true,
+      }),
+  };
+}
+
+/** A request of `POST /v1/responses`. @param body as validated. @throws {InvalidTextRequest} @throws {ShareExhaustedError} */
 export async function decodeResponseCall(
   http: HttpContext,
   model: TextModelDefinition,
