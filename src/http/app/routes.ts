@@ -1,21 +1,19 @@
 /**
- * Every route of both listeners, in the order of the reference. The OpenAPI documents and the matrix of access rights are
- * generated from these lists.
+ * Every route of both listeners, in the order of the reference. The OpenAPI documents and the matrix of access rights
+ * are generated from these lists.
  */
-import { accountCallbackRoutes } from '../routes/account-callbacks.ts';
+import { webhookRoutes } from '../routes/webhooks.ts';
 import { accountRoutes } from '../routes/account.ts';
 import { adminAccountRoutes } from '../routes/admin-accounts.ts';
 import { adminKeyRoutes } from '../routes/admin-keys.ts';
 import { adminLedgerRoutes } from '../routes/admin-ledger.ts';
-import { adminMarginRoutes } from '../routes/admin-margins.ts';
 import { adminOperationRoutes } from '../routes/admin-operations.ts';
 import { adminProviderRoutes } from '../routes/admin-providers.ts';
-import { adminRepairRoutes } from '../routes/admin-repairs.ts';
 import { adminServiceRoutes } from '../routes/admin-service.ts';
 import { batchRoutes } from '../routes/batches.ts';
 import { chatRoutes } from '../routes/chat.ts';
 import { createDashboard } from '../routes/dashboard.ts';
-import { estimateRoutes } from '../routes/estimate.ts';
+import { estimateRoutes, taskRoutes } from '../routes/tasks.ts';
 import { fileRoutes } from '../routes/files.ts';
 import { createGuide } from '../routes/guide.ts';
 import { healthRoutes } from '../routes/health.ts';
@@ -31,18 +29,12 @@ import { responseRoutes } from '../routes/responses.ts';
 import { sessionRoutes } from '../routes/session.ts';
 import { speechRoutes } from '../routes/speech.ts';
 import { storageRoutes } from '../routes/storages.ts';
-import { taskBatchRoutes } from '../routes/task-batch.ts';
-import { taskCallbackRoutes } from '../routes/task-callback.ts';
-import { taskDetailRoutes } from '../routes/task-detail.ts';
 import { taskEventRoutes } from '../routes/task-events.ts';
+import { taskDetailRoutes } from '../routes/task-detail.ts';
 import { taskListRoutes } from '../routes/task-list.ts';
-import { taskRoutes } from '../routes/tasks.ts';
-import { tokenRoutes } from '../routes/tokens.ts';
 import { transcriptionRoutes } from '../routes/transcriptions.ts';
 import { uploadRoutes } from '../routes/uploads.ts';
-import { videoContentRoutes } from '../routes/video-content.ts';
 import { videoRoutes } from '../routes/videos.ts';
-import { webhookKeyRoutes } from '../routes/webhook-key.ts';
 import type { HttpContext } from './context.ts';
 import type { Route } from './route.ts';
 
@@ -53,11 +45,9 @@ export function publicRoutes(
 ): readonly Route[] {
   const routes = [
     ...taskRoutes(http),
-    ...taskBatchRoutes(http),
     ...taskDetailRoutes(http),
     ...outputPreviewRoutes(http),
     ...taskEventRoutes(http),
-    ...taskCallbackRoutes(http),
     ...taskListRoutes(http),
     ...chatRoutes(http),
     ...responseRoutes(http),
@@ -65,7 +55,6 @@ export function publicRoutes(
     ...speechRoutes(http),
     ...transcriptionRoutes(http),
     ...videoRoutes(http),
-    ...videoContentRoutes(http),
     ...storageRoutes(http),
     ...fileRoutes(http),
     ...uploadRoutes(http),
@@ -74,9 +63,7 @@ export function publicRoutes(
     ...modelRoutes(http),
     ...accountRoutes(http),
     ...keyRoutes(http),
-    ...tokenRoutes(http),
-    ...webhookKeyRoutes(http),
-    ...accountCallbackRoutes(http),
+    ...webhookRoutes(http),
     ...mcpRoutes(http),
     ...sessionRoutes(http),
     ...pages,
@@ -100,12 +87,10 @@ export function adminRoutes(
   const routes = [
     ...adminAccountRoutes(http),
     ...adminLedgerRoutes(http),
-    ...adminMarginRoutes(http),
     ...adminKeyRoutes(http),
     ...adminServiceRoutes(http),
     ...adminProviderRoutes(http),
     ...adminOperationRoutes(http),
-    ...adminRepairRoutes(http),
     ...pages,
   ];
   return [...routes, ...adminReferenceRoutes(routes)];

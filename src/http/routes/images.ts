@@ -1,5 +1,10 @@
 /** `POST /v1/images/generations` and `/v1/images/edits` (contract §10): a task whose images are the response. */
-import { ImageEditFormSchema, ImageEditRequestSchema, ImageGenerationRequestSchema, ImagesResponseSchema } from '@darkroom/api/openai/images';
+import {
+  ImageEditFormSchema,
+  ImageEditRequestSchema,
+  ImageGenerationRequestSchema,
+  ImagesResponseSchema,
+} from '@darkroom/api/openai/images';
 import type { ImageGenerationRequest } from '@darkroom/api/openai/images';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import { inputOf } from '../../catalogue/openai-input.ts';
@@ -8,7 +13,13 @@ import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { metadataOf } from '../media-calls/create.ts';
 import type { MediaCall } from '../media-calls/create.ts';
-import { MEDIA_ERRORS, MEDIA_FORM_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/headers.ts';
+import {
+  MEDIA_ERRORS,
+  MEDIA_FORM_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  withMediaHeaders,
+} from '../media-calls/headers.ts';
 import { imageValueOf, readEditRequest, requireReturnable, respondWithImages } from '../media-calls/images.ts';
 import { withUploads } from '../media-calls/request-files.ts';
 

@@ -22,9 +22,9 @@ import { ADMIN_DESCRIPTION, API_DESCRIPTION } from '../openapi/text.ts';
 const DocumentSchema = Type.Unsafe<OpenApiNode>({ type: 'object', description: 'The OpenAPI 3.1 document.' });
 
 /**
- * The page at `/docs`: Swagger UI from the installed package, started by our own script. Nothing comes from other
- * hosts and nothing is inline, so that the page works offline and under a strict policy. URLs are relative: the page works
- * at any URL that leads here.
+ * The page at `/docs`: Swagger UI from the installed package, started by our own script. Nothing comes from other hosts
+ * and nothing is inline, so that the page works offline and under a strict policy. URLs are relative: the page works at
+ * any URL that leads here.
  */
 const PAGE: StaticFile = {
   type: 'text/html; charset=utf-8',

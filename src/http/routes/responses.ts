@@ -15,7 +15,15 @@ import { compactionOf, summaryRequest } from '../../text/responses/compaction.ts
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import type { ResponsesBody } from '../../text/responses/decode-request.ts';
 import { INCLUDABLE } from '../../text/responses/included.ts';
-import { RESPONSE_RETENTION_DAYS, deleteResponse, isResponseId, listInputItems, readResponse, saveResponse, streamResponse } from '../../text/responses/stored-responses.ts';
+import {
+  RESPONSE_RETENTION_DAYS,
+  deleteResponse,
+  isResponseId,
+  listInputItems,
+  readResponse,
+  saveResponse,
+  streamResponse,
+} from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';

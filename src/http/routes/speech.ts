@@ -19,7 +19,14 @@ import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { runMediaCall } from '../media-calls/call.ts';
 import { metadataOf } from '../media-calls/create.ts';
-import { MEDIA_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, warnOfIgnored, warningHeaderOf, withMediaHeaders } from '../media-calls/headers.ts';
+import {
+  MEDIA_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  warnOfIgnored,
+  warningHeaderOf,
+  withMediaHeaders,
+} from '../media-calls/headers.ts';
 import { openLiveFile } from '../media-calls/live-file.ts';
 import type { FileForm, LiveFile } from '../media-calls/live-file.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';

@@ -3,7 +3,13 @@
  * of a task is the response.
  */
 import { buffer } from 'node:stream/consumers';
-import { TranscriptionFormSchema, TranscriptionRequestSchema, TranscriptionSchema, TranslationFormSchema, TranslationRequestSchema } from '@darkroom/api/openai/transcription';
+import {
+  TranscriptionFormSchema,
+  TranscriptionRequestSchema,
+  TranscriptionSchema,
+  TranslationFormSchema,
+  TranslationRequestSchema,
+} from '@darkroom/api/openai/transcription';
 import type { Transcription, TranscriptionRequest } from '@darkroom/api/openai/transcription';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import { contentTypeOf } from '@darkroom/media/media-types';
@@ -31,7 +37,14 @@ import { FormDecoder } from '../bodies/upload-body.ts';
 import { runMediaCall, streamMediaCall } from '../media-calls/call.ts';
 import { metadataOf } from '../media-calls/create.ts';
 import type { MediaCall } from '../media-calls/create.ts';
-import { MEDIA_FORM_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, warnOfIgnored, warningHeaderOf, withMediaHeaders } from '../media-calls/headers.ts';
+import {
+  MEDIA_FORM_ERRORS,
+  MEDIA_REQUEST_HEADERS,
+  mediaResponseHeaders,
+  warnOfIgnored,
+  warningHeaderOf,
+  withMediaHeaders,
+} from '../media-calls/headers.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
 import { requireParsed, withUploads } from '../media-calls/request-files.ts';
 

@@ -1,22 +1,33 @@
 /**
- * `/v1/account/webhook-key`: the secret that signs the account's callbacks (spec §5.5, contract §6, §7).
+ * `/v1/account/webhook-key`: the secret that signs the account's callbacks (spec §5.5, contract §6, §7), and
+ * `/v1/account/callbacks`: the attempts of all of them, for the operators of its receivers. Those of a single task are
+ * in task-events.ts.
  */
-import { recordReceiverAnswer } from '../../accounts/callback-receivers.ts';
-import { newWebhookSecret } from '../../callbacks/signing.ts';
-import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
-import { newTaskId } from '../../domain/ids.ts';
-import { checkUrl } from '../../egress/policy.ts';
-import { findUnstorableText } from '../../tasks/record/storable-text.ts';
-import { presentTask } from '../../presenters/task.ts';
+import { AccountCallbacksQuerySchema, AccountCallbacksSchema } from '@darkroom/api/tasks/account-callbacks';
 import {
   SetWebhookKeySchema,
   TestDeliveryResultSchema,
   TestDeliverySchema,
   WebhookKeySchema,
 } from '@darkroom/api/tasks/webhook-key';
-import { exampleTask, presentTestDelivery, presentWebhookKey } from '../../presenters/callback.ts';
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
+import type { Static } from 'typebox';
+import { recordReceiverAnswer } from '../../accounts/callback-receivers.ts';
+import { listAttempts, originOf } from '../../callbacks/list-attempts.ts';
+import { newWebhookSecret } from '../../callbacks/signing.ts';
+import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
+import { newTaskId } from '../../domain/ids.ts';
+import { checkUrl } from '../../egress/policy.ts';
+import {
+  exampleTask,
+  presentListedAttempt,
+  presentTestDelivery,
+  presentWebhookKey,
+} from '../../presenters/callback.ts';
+import { presentTask } from '../../presenters/task.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import type { HttpContext } from '../app/context.ts';
+import { decodeCursor, encodeCursor } from '../app/cursor.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
@@ -24,7 +35,9 @@ import type { Route } from '../app/route.ts';
 const PATH = '/v1/account/webhook-key';
 const response = { kind: 'data', schema: WebhookKeySchema } as const;
 
-export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
+const DEFAULT_PAGE_SIZE = 20;
+
+export function webhookRoutes(http: HttpContext): readonly Route[] {
   const { database, webhookKeys } = http;
   const prefix = http.config.callbacks.headerPrefix;
 
@@ -125,6 +138,37 @@ export function webhookKeyRoutes(http: HttpContext): readonly Route[] {
         // Whatever failed before: the receiver works now, and gets the whole schedule again.
         if (delivery.isDelivered) await recordReceiverAnswer(database, caller.accountId, checked.url.origin);
         return presentTestDelivery(delivery);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/account/callbacks',
+      operationId: 'listAccountCallbacks',
+      tag: 'Webhooks',
+      summary: 'List callback attempts for all tasks',
+      description:
+        'Returns the newest attempts first. Follow `nextCursor` for older ones. New attempts do not shift pages that follow a cursor.',
+      access: 'tasks:read',
+      query: AccountCallbacksQuerySchema,
+      isExpensive: true,
+      response: { kind: 'data', schema: AccountCallbacksSchema },
+      async handle({ caller, query }): Promise<Static<typeof AccountCallbacksSchema>> {
+        const { cursor, size = DEFAULT_PAGE_SIZE, state: states, origin } = query;
+        const receiver = origin === undefined ? undefined : originOf(origin);
+        // No URL of a receiver has such an origin.
+        if (origin !== undefined && receiver === undefined) return { size, attempts: [] };
+        const { attempts, next } = await listAttempts(http.database, {
+          accountId: caller.accountId,
+          states,
+          origin: receiver,
+          after: cursor === undefined ? undefined : decodeCursor(cursor),
+          size,
+        });
+        return {
+          size,
+          attempts: attempts.map(presentListedAttempt),
+          ...(next === undefined ? {} : { nextCursor: encodeCursor(next) }),
+        };
       },
     }),
   ];
