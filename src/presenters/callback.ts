@@ -1,6 +1,6 @@
 /**
- * Callbacks as their account sees them (contract §4, §6, §7): the delivery of each, the secret that signs them, and test
- * deliveries.
+ * Callbacks as their account sees them (contract §4, §6, §7): the delivery of each, the secret that signs them, and
+ * test deliveries.
  */
 import type { AccountAttemptSchema } from '@darkroom/api/tasks/account-callbacks';
 import type { AttemptSchema, CallbackAttemptsSchema } from '@darkroom/api/tasks/callback';

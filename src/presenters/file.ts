@@ -1,6 +1,7 @@
 /**
- * Uploaded files as their owner sees them (contract §7 "Uploads"): in our form, whose URL is signed here, that is, whenever
- * the file is read; in the form of OpenAI's API, if the client sent a `purpose`; and while they are sent in parts.
+ * Uploaded files as their owner sees them (contract §7 "Uploads"): in our form, whose URL is signed here, that is,
+ * whenever the file is read; in the form of OpenAI's API, if the client sent a `purpose`; and while they are sent in
+ * parts.
  */
 import type { OpenAiFile } from '@darkroom/api/openai/files';
 import type { WireUpload } from '@darkroom/api/openai/uploads';

@@ -1,6 +1,7 @@
 /**
- * The catalogue as clients see it (contract §8), and as operators do. For clients the list is in the OpenAI shape, so that
- * clients of that API can read it; our own fields are added to it. Nothing is revealed about the upstreams behind a model.
+ * The catalogue as clients see it (contract §8), and as operators do. For clients the list is in the OpenAI shape, so
+ * that clients of that API can read it; our own fields are added to it. Nothing is revealed about the upstreams behind
+ * a model.
  */
 import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
 import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';

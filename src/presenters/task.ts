@@ -18,7 +18,10 @@ import type { Estimate } from '../tasks/create/estimate.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';
 
-/** `error.reason` is a closed set (contract §3): the reason of one of our failures; none if `error.code` already states it. */
+/**
+ * `error.reason` is a closed set (contract §3): the reason of one of our failures; none if `error.code` already states
+ * it.
+ */
 function publicReason(reason: FailureReason): FailureReason | undefined {
   if (reason === 'storage_unavailable') return undefined;
   return reason === 'model_unavailable' ? 'provider_unavailable' : reason;

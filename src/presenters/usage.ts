@@ -1,6 +1,6 @@
 /**
- * Reports of money by days: what an account used (contract §7 `GET /account/usage?from&to&groupBy=day,model,keyId`), and
- * for operators what tasks and text calls cost and the margin that is left.
+ * Reports of money by days: what an account used (contract §7 `GET /account/usage?from&to&groupBy=day,model,keyId`),
+ * and for operators what tasks and text calls cost and the margin that is left.
  */
 import type { OperatorCostsSchema } from '@darkroom/api/admin/admin';
 import type { WireMargins } from '@darkroom/api/admin/margins';

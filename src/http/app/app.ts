@@ -1,6 +1,6 @@
 /**
- * The applications: middleware and routes put together. The facade (architecture, "Parts that run") maps rows to the wire
- * and decides nothing.
+ * The applications: middleware and routes put together. The facade (architecture, "Parts that run") maps rows to the
+ * wire and decides nothing.
  */
 import Router from '@koa/router';
 import Koa from 'koa';

@@ -62,8 +62,8 @@ type Limits = Pick<HttpConfig, 'maxConnections' | 'maxConnectionsPerAddress' | '
 /**
  * Limits how many connections a listener has open: in total, and per peer (`MAX_CONNECTIONS`,
  * `MAX_CONNECTIONS_PER_ADDRESS`). Connections beyond that are closed before a byte of them is read. Which client a
- * connection serves is not known yet, so a trusted proxy, which serves all clients, counts towards the total only. To be
- * called before the server listens.
+ * connection serves is not known yet, so a trusted proxy, which serves all clients, counts towards the total only. To
+ * be called before the server listens.
  */
 export function limitConnections(server: Server, limits: Limits, logger: Logger, metrics?: ShareMetrics): void {
   const report = createTally(logger);

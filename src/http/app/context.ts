@@ -1,6 +1,6 @@
 /**
- * What every handler of a request has: the dependencies of the module, assembled in processes/http-context.ts, and what the
- * middleware passes on.
+ * What every handler of a request has: the dependencies of the module, assembled in processes/http-context.ts, and what
+ * the middleware passes on.
  */
 import type { IncomingMessage } from 'node:http';
 import type { MessageId } from '@darkroom/api/mcp/json-rpc';

@@ -1,7 +1,7 @@
 /**
- * The only module that turns errors into HTTP (contract §1): what an error is to its client, and the form of its body, by
- * the path. What each kind means is a row of ERROR_KINDS. No response contains a stack, SQL, a host name, a key or a message
- * of a provider.
+ * The only module that turns errors into HTTP (contract §1): what an error is to its client, and the form of its body,
+ * by the path. What each kind means is a row of ERROR_KINDS. No response contains a stack, SQL, a host name, a key or a
+ * message of a provider.
  */
 import type { Violation } from '@darkroom/api/facts/violation';
 import { rpcFailure } from '@darkroom/api/mcp/json-rpc';
@@ -141,8 +141,8 @@ function unsupportedMedia({ mimeType, problem }: UnsupportedMediaError): string 
 }
 
 /**
- * The form of errors, by the path of the request alone: so that errors raised before any route is reached, such as for an
- * unknown path below `/v1/responses` (contract §9), have the same form.
+ * The form of errors, by the path of the request alone: so that errors raised before any route is reached, such as for
+ * an unknown path below `/v1/responses` (contract §9), have the same form.
  * - `envelope`: our envelope alone (contract §1), with the four fields of spec §7 and no other;
  * - `admin`: with an additional `violations`, for the pages of operators;
  * - `text`: with OpenAI's `error` object in addition, and its `error_code` for an invalid key (spec §4.4.5); also for

@@ -21,7 +21,16 @@ import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
 import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
 import { requireOperator } from '../middleware/guards.ts';
-import { EXPENSIVE_WAIT_MS, countFailedAuthentication, createBudget, readBudget, setOpenAiLimitHeaders, setRateLimitHeaders, setTextLimitHeaders, textBudget } from '../middleware/limits.ts';
+import {
+  EXPENSIVE_WAIT_MS,
+  countFailedAuthentication,
+  createBudget,
+  readBudget,
+  setOpenAiLimitHeaders,
+  setRateLimitHeaders,
+  setTextLimitHeaders,
+  textBudget,
+} from '../middleware/limits.ts';
 import type { HttpContext, RequestState } from './context.ts';
 import { errorFormOf, invalidRequest, isOfOpenAi, violated } from './errors.ts';
 import { readQuery } from './query.ts';

@@ -11,8 +11,8 @@ export function methodsOfPath(ctx: Context & Partial<Pick<RouterContext, 'matche
 }
 
 /**
- * Answers OPTIONS, which every path takes, and rejects any other method with a list of those that the path takes (RFC 9110
- * §10.2.1).
+ * Answers OPTIONS, which every path takes, and rejects any other method with a list of those that the path takes (RFC
+ * 9110 §10.2.1).
  *
  * @param taken the methods that the path has routes for.
  * @throws {RequestError} 405.

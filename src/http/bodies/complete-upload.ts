@@ -1,6 +1,7 @@
 /**
  * Completes an upload that was sent in parts (contract §7.5), whose parts become one file. What can be wrong with it is
- * found before anything is written: its hash is computed from the parts as they lie, its type from a source of their bytes.
+ * found before anything is written: its hash is computed from the parts as they lie, its type from a source of their
+ * bytes.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';

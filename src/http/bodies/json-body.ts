@@ -1,6 +1,6 @@
 /**
- * JSON bodies, of requests and of the lines of batches: size, type, depth, counts and form are checked before anything is
- * trusted (contract §1), most of it while the bytes arrive. Large bodies are parsed in a thread.
+ * JSON bodies, of requests and of the lines of batches: size, type, depth, counts and form are checked before anything
+ * is trusted (contract §1), most of it while the bytes arrive. Large bodies are parsed in a thread.
  */
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -246,9 +246,9 @@ export function createBodyThreads(metrics?: ShareMetrics): BodyThreads {
 
 /**
  * The lines of batches as the bodies of requests: what they take in memory is their account's share of it, and large
- * ones are parsed in the same threads. They are not charged to its bytes per minute: no client waits for them, and their
- * pace is that of the shares. What needs more than the account can have, as the answer of a line may, counts as most of
- * its share, and so is in memory alone.
+ * ones are parsed in the same threads. They are not charged to its bytes per minute: no client waits for them, and
+ * their pace is that of the shares. What needs more than the account can have, as the answer of a line may, counts as
+ * most of its share, and so is in memory alone.
  */
 export function createLineBodies(http: Pick<HttpContext, 'bodies' | 'bodyThreads' | 'turns'>): LineBodies {
   const { bodies, bodyThreads: threads, turns } = http;

@@ -1,6 +1,6 @@
 /**
- * From the bytes of a body to its value: on the event loop where it is small, else as a job of a thread (body-thread.ts),
- * which loads nothing else of this room.
+ * From the bytes of a body to its value: on the event loop where it is small, else as a job of a thread
+ * (body-thread.ts), which loads nothing else of this room.
  */
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
 
@@ -48,7 +48,8 @@ export type BodyJobAnswer =
   | { readonly kind: 'started' }
   /**
    * @param serialized the value (`v8.deserialize`): as bytes, so that it is built in the other thread when its turn
-   *   comes, and not when the message arrives. @param facts where they were requested and what they are of is an object.
+   *   comes, and not when the message arrives. @param facts where they were requested and what they are of is an
+   *   object.
    */
   | { readonly kind: 'parsed'; readonly serialized: Uint8Array; readonly facts: BodyFacts | undefined }
   | { readonly kind: 'not_utf8' }

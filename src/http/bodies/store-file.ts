@@ -1,4 +1,6 @@
-/** Files that may have a purpose (contract §7.5): what their form says, whether they fit, and what is recorded of them. */
+/**
+ * Files that may have a purpose (contract §7.5): what their form says, whether they fit, and what is recorded of them.
+ */
 import type { IncomingMessage } from 'node:http';
 import { FILE_EXPIRY_SECONDS, FILE_PURPOSES } from '@darkroom/api/openai/files';
 import type { FilePurpose } from '@darkroom/api/openai/files';

@@ -7,7 +7,15 @@ import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
 import { storedSource } from '../../objects/stores/stored-source.ts';
-import { MAX_UPLOAD_BYTES, UPLOAD_KEPT_SECONDS, factsOf, markUploadDeleted, recordUpload, requireUploadRoom, uploadKey } from '../../objects/uploads.ts';
+import {
+  MAX_UPLOAD_BYTES,
+  UPLOAD_KEPT_SECONDS,
+  factsOf,
+  markUploadDeleted,
+  recordUpload,
+  requireUploadRoom,
+  uploadKey,
+} from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';

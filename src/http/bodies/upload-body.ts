@@ -89,7 +89,8 @@ export async function receiveUpload<Stored>(
  * @param store stores one of them, as `receiveUpload` has it.
  * @param bounds of the whole form.
  * @returns what was stored, in the order of the form.
- * @throws {RequestError} 400, 408, 413 or 415, and what `store` and `files` throw; then no file is being stored any more.
+ * @throws {RequestError} 400, 408, 413 or 415, and what `store` and `files` throw; then no file is being stored any
+ *   more.
  */
 export async function receiveFiles<Stored>(
   request: IncomingMessage,

@@ -1,7 +1,7 @@
 /**
- * The body of an upload as it arrives, on a line that may be slow (contract §7 "Uploads"). The request time-out does not
- * fit a hundred megabytes on such a line, so an upload has limits of its own: for silence, for the average rate, and for
- * the total time.
+ * The body of an upload as it arrives, on a line that may be slow (contract §7 "Uploads"). The request time-out does
+ * not fit a hundred megabytes on such a line, so an upload has limits of its own: for silence, for the average rate,
+ * and for the total time.
  */
 import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';

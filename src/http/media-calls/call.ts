@@ -183,9 +183,9 @@ interface StreamedCall {
 }
 
 /**
- * Responds with server-sent events. The head is sent when there is an event, or after half a minute, so that no proxy gives
- * up: until then an error has a status, on which clients repeat the request by themselves, and their repetition attaches to
- * the task. Afterwards an error is an event.
+ * Responds with server-sent events. The head is sent when there is an event, or after half a minute, so that no proxy
+ * gives up: until then an error has a status, on which clients repeat the request by themselves, and their repetition
+ * attaches to the task. Afterwards an error is an event.
  *
  * @throws {RequestError} the task has failed, or this process stops, and nothing was sent.
  */

@@ -9,14 +9,26 @@ import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { newId } from '../../domain/ids.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { attachRetry, attachRetryToOther, claimResponse, markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
+import {
+  attachRetry,
+  attachRetryToOther,
+  claimResponse,
+  markReceived,
+  releaseResponse,
+} from '../../tasks/create/awaited-responses.ts';
 import type { AwaitedRequest } from '../../tasks/create/awaited-responses.ts';
 import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
 import { createBudget } from '../middleware/limits.ts';
-import { isAutomaticRetry, mismatchFor, parseIdempotencyKey, resultFingerprint, whenClosed } from '../middleware/repeated-requests.ts';
+import {
+  isAutomaticRetry,
+  mismatchFor,
+  parseIdempotencyKey,
+  resultFingerprint,
+  whenClosed,
+} from '../middleware/repeated-requests.ts';
 import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { inFieldsOf } from './failure.ts';
 import { taskIdHeader } from './headers.ts';

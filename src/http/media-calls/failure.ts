@@ -1,6 +1,6 @@
 /**
- * What is wrong with the task of a request, as an error that OpenAI's clients branch on: status, `code`, `param` with the
- * name of the request's field, and whether they try again.
+ * What is wrong with the task of a request, as an error that OpenAI's clients branch on: status, `code`, `param` with
+ * the name of the request's field, and whether they try again.
  */
 import { endpointFieldOf } from '../../catalogue/openai-input.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
@@ -43,7 +43,8 @@ export type FieldNames = Pick<MediaCall, 'endpoint' | 'fieldOf'> & {
 /**
  * The field of a request that a field of the input follows from.
  *
- * @param own `image_urls.0` belongs to `image_urls`, and is `images.0` where the request has a list of the same members.
+ * @param own `image_urls.0` belongs to `image_urls`, and is `images.0` where the request has a list of the same
+ *   members.
  */
 function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
   const [first = '', ...rest] = own.split('.');

@@ -1,8 +1,13 @@
 /**
- * Calls of the images endpoints (contract §10): how a request to edit images is read, and how the images of a task are the
- * response, as JSON with base64 or URLs, or as a stream with an event for each image.
+ * Calls of the images endpoints (contract §10): how a request to edit images is read, and how the images of a task are
+ * the response, as JSON with base64 or URLs, or as a stream with an event for each image.
  */
-import { ImageEditFieldsSchema, ImageEditRequestSchema, MAX_EDIT_IMAGES, MAX_EDIT_IMAGE_BYTES } from '@darkroom/api/openai/images';
+import {
+  ImageEditFieldsSchema,
+  ImageEditRequestSchema,
+  MAX_EDIT_IMAGES,
+  MAX_EDIT_IMAGE_BYTES,
+} from '@darkroom/api/openai/images';
 import type { ImageEditFields, ImagesResponse } from '@darkroom/api/openai/images';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { takesSeveral } from '../../catalogue/openai-input.ts';
@@ -50,8 +55,8 @@ export interface EditRequest {
 }
 
 /**
- * Reads a request to edit images, as a form or as JSON. Images that are in the request itself become uploads; those of a form
- * are streamed into the store.
+ * Reads a request to edit images, as a form or as JSON. Images that are in the request itself become uploads; those of
+ * a form are streamed into the store.
  *
  * @param uploads receives the images that are stored for it.
  * @throws {RequestError} and what reading bodies and storing uploads throw.

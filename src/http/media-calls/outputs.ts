@@ -22,8 +22,8 @@ export function servable(http: HttpContext, { id }: TaskOutput): Promise<Servabl
 }
 
 /**
- * Sends JSON with files in it, made while it is sent: of all files, only the chunk that is being sent is in memory. Its length
- * is known before, so that a client notices if it breaks off.
+ * Sends JSON with files in it, made while it is sent: of all files, only the chunk that is being sent is in memory. Its
+ * length is known before, so that a client notices if it breaks off.
  */
 export function sendParts(
   http: HttpContext,

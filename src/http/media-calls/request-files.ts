@@ -1,6 +1,6 @@
 /**
- * What requests in OpenAI's form bring along: a body that may be JSON instead of a form, images as URLs that an input takes,
- * and the uploads that these become if a form or the request itself contains them.
+ * What requests in OpenAI's form bring along: a body that may be JSON instead of a form, images as URLs that an input
+ * takes, and the uploads that these become if a form or the request itself contains them.
  */
 import type { ImageReference } from '@darkroom/api/openai/images';
 import { requireScope } from '../../accounts/authenticate.ts';

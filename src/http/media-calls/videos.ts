@@ -1,6 +1,6 @@
 /**
- * Calls of the videos endpoints (contract §10): how a request for a video is read, and tasks of video models, found by their
- * ids, presented as OpenAI's videos, with the files that clients can download.
+ * Calls of the videos endpoints (contract §10): how a request for a video is read, and tasks of video models, found by
+ * their ids, presented as OpenAI's videos, with the files that clients can download.
  */
 import { VideoRequestSchema } from '@darkroom/api/openai/videos';
 import type { Video, VideoRequest, VideoVariant } from '@darkroom/api/openai/videos';
@@ -178,7 +178,11 @@ function errorOf(task: TaskDetail, definition: ModelDefinition): Video['error'] 
   return { code, message };
 }
 
-/** A file of a video that clients can download. @throws {RequestError} 404: the task has not made it, or it is gone; 400: no task makes it. */
+/**
+ * A file of a video that clients can download.
+ *
+ * @throws {RequestError} 404: the task has not made it, or it is gone; 400: no task makes it.
+ */
 export function requireVideoFile(http: HttpContext, task: TaskDetail, variant: VideoVariant): TaskOutput {
   if (variant === 'spritesheet') {
     const message = 'invalid request: variant: there are no sprite sheets; use video or thumbnail';

@@ -1,6 +1,6 @@
 /**
- * The middleware that answers errors: whatever is thrown further down becomes a response here, and what the operator has to
- * know of it is logged. Every request gets its id here, and every response the security headers.
+ * The middleware that answers errors: whatever is thrown further down becomes a response here, and what the operator
+ * has to know of it is logged. Every request gets its id here, and every response the security headers.
  */
 import type { Context, Middleware, Next } from 'koa';
 import { InsufficientBalanceError } from '../../billing/ledger.ts';

@@ -1,8 +1,8 @@
 /**
- * What a request must be before anything else looks at it: a head that two programs on the way, a proxy and this one, cannot
- * read differently (RFC 9112 §3.2), sent over HTTPS where only that is allowed (spec §1.8), and, to the routes of operators,
- * with their token. `Host` itself means nothing here: `PUBLIC_URL` is the only source of returned URLs (contract,
- * "Conventions").
+ * What a request must be before anything else looks at it: a head that two programs on the way, a proxy and this one,
+ * cannot read differently (RFC 9112 §3.2), sent over HTTPS where only that is allowed (spec §1.8), and, to the routes
+ * of operators, with their token. `Host` itself means nothing here: `PUBLIC_URL` is the only source of returned URLs
+ * (contract, "Conventions").
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * What accounts and addresses may request (contract §7, §9): budgets per minute, with the headers that say what remains of
- * them, and shares of what a process can do at once.
+ * What accounts and addresses may request (contract §7, §9): budgets per minute, with the headers that say what remains
+ * of them, and shares of what a process can do at once.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
@@ -108,9 +108,9 @@ function failureBudget(http: HttpContext, request: IncomingMessage): Budget {
 
 /**
  * The reads that may take long and are in progress in one process: lists and sums, whose statements hold a database
- * connection for as long as their filters make them run. Together they may use half of the pool, and one account at most
- * as many connections as it leaves free, so that no account's lists keep others, or creates and settlements, from a
- * connection.
+ * connection for as long as their filters make them run. Together they may use half of the pool, and one account at
+ * most as many connections as it leaves free, so that no account's lists keep others, or creates and settlements, from
+ * a connection.
  *
  * @param poolSize connections of this process to the database.
  */

@@ -1,6 +1,6 @@
 /**
- * What is recorded of every request: in the metrics, in the access log, as a span. The request is known by the pattern of
- * its route, and the task by its id.
+ * What is recorded of every request: in the metrics, in the access log, as a span. The request is known by the pattern
+ * of its route, and the task by its id.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, Middleware } from 'koa';
@@ -44,7 +44,8 @@ export function countBrokenRequests(server: Server, metrics: RequestMetrics): vo
 
 /**
  * The access log (`LOG_REQUESTS`): one line for each request, when its response has ended, streams included. It records
- * the caller by ids, and of the request nothing that its client has written: a query, a header or a body may hold anything.
+ * the caller by ids and the request by the pattern of its route: a path can be a signed URL's or hold whatever a client
+ * put there by mistake, and a query, a header or a body even more so.
  *
  * @param clientAddress finds the address, considering the listener's trusted proxies.
  */

@@ -1,14 +1,14 @@
 /**
- * Headers that many responses have: for the security of browsers, and about the deprecation of models. Files and pages set
- * more headers, or others, where they are served (objects/urls/media-response.ts, routes/dashboard.ts).
+ * Headers that many responses have: for the security of browsers, and about the deprecation of models. Files and pages
+ * set more headers, or others, where they are served (objects/urls/media-response.ts, routes/dashboard.ts).
  */
 import type { ParameterizedContext } from 'koa';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import type { RequestState } from '../app/context.ts';
 
 /**
- * For every response (contract §1): browsers must not guess its type, run it, frame it or hand it to pages of other origins.
- * Responses are data: if a browser takes one for a page, nothing in it runs or loads.
+ * For every response (contract §1): browsers must not guess its type, run it, frame it or hand it to pages of other
+ * origins. Responses are data: if a browser takes one for a page, nothing in it runs or loads.
  */
 export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
   ['X-Content-Type-Options', 'nosniff'],

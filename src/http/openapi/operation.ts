@@ -268,8 +268,8 @@ function entityTagHeader(parts: OpenApiParts): OpenApiNode {
 }
 
 /**
- * Links from an operation that creates something to the operations on it: the id that `POST /v1/files` returns is the one
- * that `/v1/files/{fileId}` takes. Tools follow them.
+ * Links from an operation that creates something to the operations on it: the id that `POST /v1/files` returns is the
+ * one that `/v1/files/{fileId}` takes. Tools follow them.
  *
  * @returns the links of a route's success, by the operations that they lead to; empty where it creates nothing.
  */

@@ -1,6 +1,6 @@
 /**
- * Waits on behalf of a text call: until a task can be created, and until the task has ended. The call outlasts the event feed
- * of a draining process.
+ * Waits on behalf of a text call: until a task can be created, and until the task has ended. The call outlasts the
+ * event feed of a draining process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DarkroomError } from '../../domain/darkroom-error.ts';

@@ -16,12 +16,23 @@ import type { KeyedRequest } from '../../text/background/response-keys.ts';
 import { requireCovered } from '../../text/money/hold-one-by-one.ts';
 import type { ResponsesBody } from '../../text/responses/decode-request.ts';
 import { responseObject } from '../../text/responses/response-object.ts';
-import { ResponseNotFoundError, isResponseId, readResponse, streamResponse } from '../../text/responses/stored-responses.ts';
+import {
+  ResponseNotFoundError,
+  isResponseId,
+  readResponse,
+  streamResponse,
+} from '../../text/responses/stored-responses.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
 import { holdShareUntilClosed, setTextLimitHeaders } from '../middleware/limits.ts';
-import { isAutomaticRetry, mismatchFor, parseIdempotencyKey, resultFingerprint, whenClosed } from '../middleware/repeated-requests.ts';
+import {
+  isAutomaticRetry,
+  mismatchFor,
+  parseIdempotencyKey,
+  resultFingerprint,
+  whenClosed,
+} from '../middleware/repeated-requests.ts';
 import { closedSignal, sendFrames } from './call.ts';
 import { decodeResponseCall } from './decode-call.ts';
 import { imageReader, withRecordedImages } from './task-images.ts';

@@ -1,7 +1,7 @@
 /**
- * Shared by the text endpoints: from a decoded call to its response, whole or as a stream, with the account's limits. Each event
- * of a stream is a write of its own, at the pace of the client, with a comment after silence (contract §4, §9). The answer
- * stops when the client stops reading or disconnects.
+ * Shared by the text endpoints: from a decoded call to its response, whole or as a stream, with the account's limits.
+ * Each event of a stream is a write of its own, at the pace of the client, with a comment after silence (contract §4,
+ * §9). The answer stops when the client stops reading or disconnects.
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';

@@ -49,7 +49,13 @@ export interface WaitingClient {
   readonly onTask: (taskIds: readonly TaskId[]) => void;
 }
 
-/** A request of `POST /v1/chat/completions`. @param body as validated. @throws {InvalidTextRequest} @throws {ShareExhaustedError} */
+/**
+ * A request of `POST /v1/chat/completions`.
+ *
+ * @param body as validated.
+ * @throws {InvalidTextRequest}
+ * @throws {ShareExhaustedError}
+ */
 export async function decodeChatCall(
   http: HttpContext,
   model: TextModelDefinition,
@@ -81,7 +87,13 @@ export async function decodeChatCall(
   };
 }
 
-/** A request of `POST /v1/responses`. @param body as validated. @throws {InvalidTextRequest} @throws {ShareExhaustedError} */
+/**
+ * A request of `POST /v1/responses`.
+ *
+ * @param body as validated.
+ * @throws {InvalidTextRequest}
+ * @throws {ShareExhaustedError}
+ */
 export async function decodeResponseCall(
   http: HttpContext,
   model: TextModelDefinition,

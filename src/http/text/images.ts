@@ -1,7 +1,7 @@
 /**
  * Prepares the images of a text request before any upstream is called: their URLs are checked, and where the operator
- * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing. Files of the account
- * always become part of what the upstream gets.
+ * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing. Files of the
+ * account always become part of what the upstream gets.
  */
 import { buffer } from 'node:stream/consumers';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
@@ -32,7 +32,8 @@ interface Reading {
 /**
  * @param until aborted when the images are no longer needed: what is under way ends, and their memory is released.
  * @returns the images that were fetched or read, by URL.
- * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image, or the account has no such file. @throws {ShareExhaustedError}
+ * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image, or the account has no such file. @throws
+ *   {ShareExhaustedError}
  * @throws {ForbiddenError} the key may not read files.
  */
 export async function prepareImages(
