@@ -1,6 +1,6 @@
 /**
  * What a repetition of a request is recognised by: its `Idempotency-Key` (spec §4.1, contract §2), or that it is one of
- * those which OpenAI's clients send by themselves if a response did not arrive (docs/decisions/0047).
+ * those which OpenAI's clients send by themselves if a response did not arrive (docs/decisions/0009).
  */
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
