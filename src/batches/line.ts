@@ -38,7 +38,7 @@ export interface ParsedLine {
   readonly facts: BodyFacts | undefined;
 }
 
-/** What is read of an account, in the share that it has of memory and threads (http/bodies/line-bodies.ts). */
+/** What is read of an account, in the share that it has of memory and threads (http/bodies/json-body.ts). */
 export interface LineBodies {
   /**
    * Takes memory, once there is some: all that a piece of work needs at once, because one that holds some while it

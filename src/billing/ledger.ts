@@ -96,7 +96,7 @@ export class InsufficientBalanceError extends DarkroomError {
     this.heldMicroUsd = heldMicroUsd;
   }
 
-  /** What an API client can do. What the operator can do is in the log (balance-log.ts). */
+  /** What an API client can do. What the operator can do is in the log (answer-errors.ts). */
   override get publicMessage(): string {
     const needed = formatUsd(this.neededMicroUsd);
     const available = formatUsd(this.availableMicroUsd);

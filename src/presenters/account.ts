@@ -1,12 +1,15 @@
 /**
- * An account as its owner sees it (contract §7 `GET /account`).
+ * An account as its owner sees it (contract §7 `GET /account`), and as operators do, who also see its organisation and
+ * its wallet, and why it is suspended.
  */
-import type { Account } from '../accounts/accounts.ts';
+import type { Limits, WireAdminAccount } from '@darkroom/api/admin/admin-account';
 import type { WireAccount } from '@darkroom/api/tasks/account';
+import type { Static } from 'typebox';
+import type { Account, AccountLimits } from '../accounts/accounts.ts';
+import { isReduced } from '../accounts/callback-receivers.ts';
+import type { FailingReceiver } from '../accounts/callback-receivers.ts';
 import { formatUsd } from '../domain/money.ts';
 import { secondsOf } from './unix-seconds.ts';
-import type { FailingReceiver } from '../accounts/callback-receivers.ts';
-import { isReduced } from '../accounts/callback-receivers.ts';
 
 export function presentAccount(account: Account): WireAccount {
   const { availableMicroUsd, heldMicroUsd, limits } = account;
@@ -53,4 +56,30 @@ export function presentCallbackProblems(
     givenUp: receiver.givenUp,
     isReduced: isReduced(receiver, oneAttemptAfterDays, now),
   }));
+}
+
+/** The limits that operators set: from the names of the wire to those of the module. */
+export function limitsOf(limits: Static<typeof Limits> = {}): Partial<AccountLimits> {
+  const { createsPerMinute, readsPerMinute, runningTasks, queuedTasks, persistentBytes } = limits;
+  const { textRequestsPerMinute, textTokensPerMinute, textStreams } = limits;
+  return {
+    ...(createsPerMinute === undefined ? {} : { createsPerMinute }),
+    ...(readsPerMinute === undefined ? {} : { readsPerMinute }),
+    ...(runningTasks === undefined ? {} : { runningCap: runningTasks }),
+    ...(queuedTasks === undefined ? {} : { queueCap: queuedTasks }),
+    ...(persistentBytes === undefined ? {} : { storageCapBytes: persistentBytes }),
+    ...(textRequestsPerMinute === undefined ? {} : { textRequestsPerMinute }),
+    ...(textTokensPerMinute === undefined ? {} : { textTokensPerMinute }),
+    ...(textStreams === undefined ? {} : { textStreamsCap: textStreams }),
+  };
+}
+
+export function presentAdminAccount(account: Account): WireAdminAccount {
+  const { organisationId, walletId, suspensionReason } = account;
+  return {
+    ...presentAccount(account),
+    organisationId,
+    walletId,
+    ...(suspensionReason === null ? {} : { suspensionReason }),
+  };
 }

@@ -2,13 +2,12 @@
  * The ledger as its account sees it (contract §7 `GET /account/ledger`). An entry is identified by its kind and its
  * reference, which are unique together; a cursor names the last entry of a page, and contains nothing internal.
  */
-import type { LedgerEntry } from '../billing/ledger-list.ts';
-import type { WireLedger } from '@darkroom/api/tasks/ledger';
+import type { LedgerEntrySchema, WireLedger } from '@darkroom/api/tasks/ledger';
 import type { Static } from 'typebox';
-import type { LedgerEntrySchema } from '@darkroom/api/tasks/ledger';
 import { LEDGER_KINDS, effectOf } from '../billing/ledger-list.ts';
+import type { LedgerEntry } from '../billing/ledger-list.ts';
+import { formatUsd, parseUsd } from '../domain/money.ts';
 import { secondsOf } from './unix-seconds.ts';
-import { formatUsd } from '../domain/money.ts';
 
 export function presentLedger(size: number, entries: readonly LedgerEntry[], hasMore: boolean): WireLedger {
   const last = entries.at(-1);
@@ -51,4 +50,11 @@ export function readLedgerCursor(cursor: string): Pick<LedgerEntry, 'kind' | 're
   // Another encoding of the same bytes was not made here.
   const isOurs = Buffer.from(text).toString('base64url') === cursor && !text.includes('\0');
   return kind === undefined || reference === '' || !isOurs ? undefined : { kind, reference };
+}
+
+/** An amount that an operator books. @returns micro-USD with its sign; undefined if the string is not an amount. */
+export function parseSignedUsd(text: string): bigint | undefined {
+  if (!text.startsWith('-')) return parseUsd(text);
+  const amount = parseUsd(text.slice(1));
+  return amount === undefined ? undefined : -amount;
 }

@@ -1,18 +1,27 @@
 /**
- * A task as its owner sees it (spec §2.4, contract §3): the `data` of `GET /tasks/{id}`, and the whole body of a
- * callback. URLs are signed here, that is, whenever a task is read.
+ * A task as its owner sees it (spec §2.4, contract §3, §4): its detail, which is also the whole body of a callback, its
+ * timeline, its input, and the estimate before it is created. URLs are signed here, that is, whenever a task is read.
  */
-import type { FailureReason } from '../domain/failure-reason.ts';
-import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
-import type { UrlSigner } from '../objects/urls/signed-url.ts';
+import type { WireEstimate } from '@darkroom/api/tasks/estimate';
+import type { EventSchema } from '@darkroom/api/tasks/event';
 import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
-import { formatUsd } from '../domain/money.ts';
-import { extensionFor } from '../objects/urls/signed-url.ts';
+import type { Static } from 'typebox';
 import { failureFace } from '../domain/failure-reason.ts';
+import type { FailureReason } from '../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/input-fault.ts';
 import type { InputFault } from '../domain/input-fault.ts';
+import { formatDecimal, formatUsd } from '../domain/money.ts';
+import { referencedId } from '../objects/urls/own-url.ts';
+import { extensionFor } from '../objects/urls/signed-url.ts';
+import type { UrlSigner } from '../objects/urls/signed-url.ts';
+import type { Estimate } from '../tasks/create/estimate.ts';
+import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
+import type { TaskEvent } from '../tasks/record/timeline.ts';
 
-/** `error.reason` is a closed set (contract §3): the reason of one of our failures; none if `error.code` already states it. */
+/**
+ * `error.reason` is a closed set (contract §3): the reason of one of our failures; none if `error.code` already states
+ * it.
+ */
 function publicReason(reason: FailureReason): FailureReason | undefined {
   if (reason === 'storage_unavailable') return undefined;
   return reason === 'model_unavailable' ? 'provider_unavailable' : reason;
@@ -119,4 +128,57 @@ function presentError(task: TaskDetail, reason: FailureReason): NonNullable<Wire
 function faultFor({ errorCase, errorField }: TaskDetail, reason: FailureReason): InputFault | undefined {
   if (!isFaultKind(errorCase) || reasonOfFault(errorCase) !== reason) return undefined;
   return inputFault(errorCase, errorField ?? undefined);
+}
+
+/** An event of the timeline, in the list and as the `data` of a server-sent event. */
+export function presentEvent({ seq, at, type, detail }: TaskEvent): Static<typeof EventSchema> {
+  return { seq, at, type, detail: detail ?? {} };
+}
+
+/**
+ * A stored input as its owner sent it (`?include=input`): references to objects of ours become URLs again.
+ *
+ * @returns a copy.
+ */
+export function presentInput(input: Readonly<Record<string, unknown>>, signer: UrlSigner): Record<string, unknown> {
+  const present = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      const outputId = referencedId(value);
+      return outputId === undefined ? value : signer.sign({ outputId, fileName: outputId }).url;
+    }
+    if (Array.isArray(value)) return value.map(present);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, present(member)]));
+  };
+  return present(input) as Record<string, unknown>;
+}
+
+/** The response of `POST /tasks/estimate`: money as decimal USD, null where an error makes a price impossible. */
+export function presentEstimate({ quote, pricing, violations, ...estimate }: Estimate): WireEstimate {
+  return {
+    maxCost: quote === undefined ? null : formatUsd(quote.costMicroUsd),
+    currency: 'USD',
+    breakdown:
+      quote === undefined || pricing === undefined
+        ? []
+        : [
+            {
+              unit: pricing.unit,
+              quantity: formatDecimal(quote.quantity),
+              unitPrice: formatDecimal(quote.unitUsd),
+              factors: quote.factors.map(({ field, value, factor }) => ({ field, value, factor })),
+              amount: formatUsd(quote.costMicroUsd),
+            },
+          ],
+    model: estimate.model ?? null,
+    route: estimate.route ?? null,
+    balanceSufficient: estimate.isBalanceSufficient ?? null,
+    errors: violations.map(({ message }) => message),
+    violations: violations.map(({ message, problem, field, keyword }) => ({
+      message,
+      ...(problem === undefined ? {} : { problem }),
+      field,
+      keyword,
+    })),
+  };
 }

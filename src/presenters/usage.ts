@@ -1,16 +1,23 @@
 /**
- * What an account used, summed (contract §7 `GET /account/usage?from&to&groupBy=day,model,keyId`).
+ * Reports of money by days: what an account used (contract §7 `GET /account/usage?from&to&groupBy=day,model,keyId`),
+ * and for operators what tasks and text calls cost and the margin that is left.
  */
-import type { WireUsageQuery, AdminUsageSchema, UsageSchema } from '@darkroom/api/tasks/usage';
-import type { UsageQuery, UsageRow } from '../billing/usage.ts';
+import type { OperatorCostsSchema } from '@darkroom/api/admin/admin';
+import type { WireMargins } from '@darkroom/api/admin/margins';
 import { DEFAULT_USAGE_DAYS, MAX_USAGE_DAYS } from '@darkroom/api/facts/limits';
+import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
 import { rangeProblem } from '@darkroom/api/tasks/query-range';
+import type { AdminUsageSchema, UsageSchema, WireUsageQuery } from '@darkroom/api/tasks/usage';
 import type { Static } from 'typebox';
+import type { ExceededHolds, OperatorCost } from '../billing/operator-costs.ts';
+import type { MarginQuery, MarginRow } from '../billing/task-costs.ts';
 import { USAGE_GROUPS } from '../billing/usage.ts';
+import type { UsageQuery, UsageRow } from '../billing/usage.ts';
 import { formatUsd } from '../domain/money.ts';
-import type { ExceededHolds } from '../billing/operator-costs.ts';
 
 const DAY_MS = 86_400_000;
+/** PostgreSQL has no year 0. */
+const FIRST_DAY = Date.parse('0001-01-01');
 
 /**
  * Fills in what a query leaves out.
@@ -32,9 +39,6 @@ export function usageQueryOf(query: WireUsageQuery, now: number): UsageQuery | {
   const { user } = query;
   return { from, to, groupBy: query.groupBy ?? ['day'], ...(user === undefined ? {} : { user }) };
 }
-
-/** PostgreSQL has no year 0. */
-const FIRST_DAY = Date.parse('0001-01-01');
 
 function isDay(text: string): boolean {
   const at = Date.parse(text);
@@ -64,4 +68,83 @@ export function presentAdminUsage(
   { calls, microUsd }: ExceededHolds,
 ): Static<typeof AdminUsageSchema> {
   return { ...presentUsage(query, rows), holdsExceeded: { calls, amount: formatUsd(microUsd) } };
+}
+
+type Sums = Omit<MarginRow, (typeof MARGIN_GROUPS)[number]>;
+
+/** The margin report. */
+export function presentMargins({ from, to, groupBy }: MarginQuery, rows: readonly MarginRow[]): WireMargins {
+  return {
+    from,
+    to,
+    groupBy: MARGIN_GROUPS.filter((group) => groupBy.includes(group)),
+    currency: 'USD',
+    rows: rows.map(({ day, model, upstream, account, ...sums }) => ({
+      ...(day === undefined ? {} : { day }),
+      ...(model === undefined ? {} : { model }),
+      ...(upstream === undefined ? {} : { upstream }),
+      ...(account === undefined ? {} : { account }),
+      ...presentSums(sums),
+    })),
+    total: presentSums(rows.reduce<Sums>(plus, NOTHING)),
+  };
+}
+
+const NOTHING: Sums = {
+  tasks: 0,
+  textCalls: 0,
+  capturedMicroUsd: 0n,
+  costMicroUsd: 0n,
+  unknownTasks: 0,
+  unknownCapturedMicroUsd: 0n,
+  tasksBelowCost: 0,
+  reportedTasks: 0,
+  usageTasks: 0,
+  ruleTasks: 0,
+};
+
+function plus(left: Sums, right: Sums): Sums {
+  return {
+    tasks: left.tasks + right.tasks,
+    textCalls: left.textCalls + right.textCalls,
+    capturedMicroUsd: left.capturedMicroUsd + right.capturedMicroUsd,
+    costMicroUsd: left.costMicroUsd + right.costMicroUsd,
+    unknownTasks: left.unknownTasks + right.unknownTasks,
+    unknownCapturedMicroUsd: left.unknownCapturedMicroUsd + right.unknownCapturedMicroUsd,
+    tasksBelowCost: left.tasksBelowCost + right.tasksBelowCost,
+    reportedTasks: left.reportedTasks + right.reportedTasks,
+    usageTasks: left.usageTasks + right.usageTasks,
+    ruleTasks: left.ruleTasks + right.ruleTasks,
+  };
+}
+
+function presentSums({ capturedMicroUsd, costMicroUsd, unknownCapturedMicroUsd, ...counts }: Sums) {
+  // The sum of no costs at all is not 0.
+  const isUnknown = counts.unknownTasks > 0 && counts.unknownTasks === counts.tasks + counts.textCalls;
+  return {
+    ...counts,
+    captured: formatUsd(capturedMicroUsd),
+    cost: isUnknown ? null : formatUsd(costMicroUsd),
+    margin: isUnknown ? null : formatUsd(capturedMicroUsd - unknownCapturedMicroUsd - costMicroUsd),
+    unknownCaptured: formatUsd(unknownCapturedMicroUsd),
+  };
+}
+
+/** What the operator may have to pay without an account being charged. */
+export function presentOperatorCosts(
+  { from, to }: UsageQuery,
+  costs: readonly OperatorCost[],
+): Static<typeof OperatorCostsSchema> {
+  return {
+    from,
+    to,
+    currency: 'USD',
+    rows: costs.map(({ upstream, model, reason, tasks, atMostMicroUsd }) => ({
+      upstream,
+      model,
+      reason,
+      tasks,
+      atMost: formatUsd(atMostMicroUsd),
+    })),
+  };
 }

@@ -9,7 +9,7 @@ import type { BatchContext } from '../batches/context.ts';
 import { createPaces } from '../batches/pace.ts';
 import { WorkerStoppingError } from '../generation/stopped.ts';
 import type { HttpContext } from '../http/app/context.ts';
-import { createLineBodies } from '../http/bodies/line-bodies.ts';
+import { createLineBodies } from '../http/bodies/json-body.ts';
 import { createLineEndpoints } from '../http/media-calls/line-endpoints.ts';
 import { startClaimRunner } from './claim-runner.ts';
 import type { DueWork } from './claim-runner.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../database/database.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
-import { countBrokenRequests } from '../http/middleware/request-metrics.ts';
+import { countBrokenRequests } from '../http/middleware/request-telemetry.ts';
 import { listenForMetrics } from '../telemetry/metrics-listener.ts';
 import type { MetricsListener, MetricsPages, ProbeAnswer } from '../telemetry/metrics-listener.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { syncBuiltinESMExports } from 'node:module';
 import v8 from 'node:v8';
 import fc from 'fast-check';
-import { createBodyThreads } from '../../src/http/bodies/body-threads.ts';
+import { createBodyThreads } from '../../src/http/bodies/json-body.ts';
 import { parseBody } from '../../src/http/bodies/parse-body.ts';
 import { factsOf } from '../../src/tasks/record/body-facts.ts';
 import { body } from '../tasks/task-room.ts';

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
-import { createLineBodies } from '../../src/http/bodies/line-bodies.ts';
+import { createLineBodies } from '../../src/http/bodies/json-body.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
 import type { ServedAccount } from '../http/serve.ts';

@@ -96,7 +96,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'packages/engines/src/image/prompt-reading.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
   'packages/engines/src/song/prompt-reading.ts': { uses: { RegExp: 5 }, of: 'clients', bound: IN_ENGINE_THREAD },
   'packages/engines/src/speech/speakable-text.ts': { uses: { RegExp: 1 }, of: 'clients', bound: IN_ENGINE_THREAD },
-  'src/http/media-calls/transcript-body.ts': {
+  'src/http/routes/transcriptions.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
     bound: '16 MB, the largest transcript; ten hours of speech are about 2 MB',

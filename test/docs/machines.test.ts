@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { ERROR_KINDS } from '@darkroom/api/facts/error-kinds';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { HttpProblem } from '../../src/http/app/errors.ts';
-import { textProblemOf } from '../../src/http/text/problem.ts';
+import { textProblemOf } from '../../src/http/app/errors.ts';
 import { errorBody } from '../../src/text/error-body.ts';
 import { documentedCaddyfile, shippedCaddyfile } from '../deploy/caddy-program.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';

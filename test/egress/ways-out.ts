@@ -82,7 +82,7 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['createRequire'],
     reason: 'finds the file of the speech program in its package',
   },
-  'src/http/openapi/reference-page.ts': {
+  'src/http/routes/reference.ts': {
     ways: ['createRequire', 'fetch'],
     reason: 'finds files of a package; the fetch is in the script of the page and runs in a browser',
   },

@@ -17,7 +17,7 @@ import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import type { Consumption } from '../../src/domain/provider-usage.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
-import { presentMargins } from '../../src/presenters/margins.ts';
+import { presentMargins } from '../../src/presenters/usage.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';

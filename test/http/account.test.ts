@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setSuspended, updateLimits } from '../../src/accounts/accounts.ts';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { publicRoutes } from '../../src/http/app/routes.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import type { WireAccount } from '@darkroom/api/tasks/account';
 import { created, get } from './account-client.ts';

@@ -6,7 +6,7 @@ import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { adminRoutes } from '../../src/http/app/admin-routes.ts';
+import { adminRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { pauseUpstream } from '../../src/upstreams/states.ts';

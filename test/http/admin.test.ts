@@ -1,8 +1,7 @@
 /** Actions of operators on the admin listener, and what the accounts' owners see of them. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { adminRoutes } from '../../src/http/app/admin-routes.ts';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { adminRoutes, publicRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';

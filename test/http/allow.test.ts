@@ -1,7 +1,7 @@
 /** `Allow`: the methods of a path, and none of another path (RFC 9110 §10.2.1). */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { publicRoutes } from '../../src/http/app/routes.ts';
 import { raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { chunksOf, lengthOf } from '../../src/http/media-calls/base64-body.ts';
-import type { Base64File } from '../../src/http/media-calls/base64-body.ts';
+import { chunksOf, lengthOf } from '../../src/http/media-calls/outputs.ts';
+import type { Base64File } from '../../src/http/media-calls/outputs.ts';
 
 /** @param sizes of the chunks in which it is read. */
 function fileOf(bytes: Buffer, sizes: readonly number[], opened: string[] = [], name = ''): Base64File {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
-import { presentInput } from '../../src/presenters/input.ts';
+import { presentInput } from '../../src/presenters/task.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { raw } from './raw-request.ts';

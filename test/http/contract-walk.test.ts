@@ -6,7 +6,7 @@ import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
 import { newTaskId, newTextCallId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { publicRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
 import { definition } from '../catalogue/definitions.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { publicRoutes } from '../../src/http/app/routes.ts';
 import { body } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';

@@ -18,8 +18,8 @@ import { AdminError, explainError } from '../../src/commands/admin/admin-error.t
 import { packageFile } from '../../src/config/package-root.ts';
 import { DarkroomError } from '../../src/domain/darkroom-error.ts';
 import { RequestError, problemOf } from '../../src/http/app/errors.ts';
-import { answerErrors } from '../../src/http/middleware/middleware.ts';
-import type { RequestState } from '../../src/http/app/request-state.ts';
+import { answerErrors } from '../../src/http/middleware/answer-errors.ts';
+import type { RequestState } from '../../src/http/app/context.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';
 

@@ -11,7 +11,7 @@ import { textDefinition } from '../catalogue/definitions.ts';
 import type { Message } from '../../src/text/request.ts';
 import { decodeResponsesRequest } from '../../src/text/responses/decode-request.ts';
 import type { ConversationItem } from '../../src/text/responses/items.ts';
-import { MAX_EARLIER_IMAGES, withEarlierImages } from '../../src/http/text/response-images.ts';
+import { MAX_EARLIER_IMAGES, withEarlierImages } from '../../src/http/text/task-images.ts';
 import { DRAW, TOOL, bodyOf, failTask, itemOf, postResponse, settledCalls, textOf } from './image-responses.ts';
 import type { ResponseBody } from './image-responses.ts';
 import { eventsOf, inputOfTask, madeImage, newestTask, openCall, tasksOf } from './media-calls.ts';

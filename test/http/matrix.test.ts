@@ -8,7 +8,7 @@ import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { newId, newTaskId, newTextCallId, randomBase62 } from '../../src/domain/ids.ts';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { publicRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { errorCode } from './documented-api.ts';

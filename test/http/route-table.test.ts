@@ -1,8 +1,7 @@
 /** What the table of routes says about each operation: its id, who may call it, and whether it changes anything. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { adminRoutes } from '../../src/http/app/admin-routes.ts';
-import { publicRoutes } from '../../src/http/app/public-routes.ts';
+import { adminRoutes, publicRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { serveApp } from './serve.ts';
 import type { ServedApp } from './serve.ts';

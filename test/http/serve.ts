@@ -39,7 +39,7 @@ import { createStalledRows } from '../../src/limits/stalled-rows.ts';
 import { createApp } from '../../src/http/app/app.ts';
 import { listen } from '../../src/http/app/server.ts';
 import type { ListenOptions } from '../../src/http/app/server.ts';
-import type { UploadBounds } from '../../src/http/bodies/upload-body.ts';
+import type { UploadBounds } from '../../src/http/bodies/upload-line.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { createHttpContext } from '../../src/processes/http-context.ts';
 import { openTextParts } from '../../src/processes/text-parts.ts';

@@ -6,10 +6,8 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, it, mock } from 'node:test';
 import type { ParameterizedContext } from 'koa';
-import type { HttpContext } from '../../src/http/app/context.ts';
-import type { RequestState } from '../../src/http/app/request-state.ts';
-import { answerTextCall } from '../../src/http/text/call.ts';
-import { sendTextStream } from '../../src/http/text/stream.ts';
+import type { HttpContext, RequestState } from '../../src/http/app/context.ts';
+import { answerTextCall, sendTextStream } from '../../src/http/text/call.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
 let server: Server | undefined;

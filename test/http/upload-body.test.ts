@@ -13,7 +13,7 @@ import { RequestError, problemOf } from '../../src/http/app/errors.ts';
 import { listen } from '../../src/http/app/server.ts';
 import type { RunningServer } from '../../src/http/app/server.ts';
 import { receiveUpload } from '../../src/http/bodies/upload-body.ts';
-import type { UploadBounds } from '../../src/http/bodies/upload-body.ts';
+import type { UploadBounds } from '../../src/http/bodies/upload-line.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { letPass } from '../support/let-pass.ts';
 import { waitFor } from '@darkroom/testing/wait-for';

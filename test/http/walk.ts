@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SMALL_BODY_BYTES } from '../../src/http/bodies/json-body.ts';
-import { errorFormOf, isOfOpenAi } from '../../src/http/app/error-form.ts';
+import { errorFormOf, isOfOpenAi } from '../../src/http/app/errors.ts';
 import type { Route } from '../../src/http/app/route.ts';
 import { errorCode } from './documented-api.ts';
 import type { DocumentedApi } from './documented-api.ts';

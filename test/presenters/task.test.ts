@@ -1,10 +1,13 @@
-/** The task as its owner sees it: the same object over HTTP and in a callback (spec §2.4, contract §3). */
+/**
+ * The task as its owner sees it: the same object over HTTP and in a callback (spec §2.4, contract §3), and its input with
+ * references as URLs and everything else as it was sent (contract §4).
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskDetail, TaskOutput } from '../../src/tasks/record/read.ts';
-import { outputFileName, presentTask } from '../../src/presenters/task.ts';
+import { outputFileName, presentInput, presentTask } from '../../src/presenters/task.ts';
 
 const signer = createUrlSigner({
   publicUrl: 'https://api.example.com',
@@ -159,5 +162,31 @@ describe('a presented task', () => {
       attempts: 2,
       nextAttempt: 1_700_000_300,
     });
+  });
+});
+
+const FILE = 'file_01J00000000000000000000000';
+const OUTPUT = 'out_01J00000000000000000000000';
+
+describe('a presented input', () => {
+  it('has a URL for every reference, however deep it is nested', () => {
+    const input = { a: `darkroom:${FILE}`, b: [{ c: [`darkroom:${OUTPUT}`] }] };
+    const shown = presentInput(input, signer) as { a: string; b: [{ c: [string] }] };
+
+    for (const [url, id] of [
+      [shown.a, FILE],
+      [shown.b[0].c[0], OUTPUT],
+    ] as const) {
+      const [, , token = '', name] = new URL(url).pathname.split('/');
+      assert.equal(signer.verify(token).outputId, id);
+      assert.equal(name, id);
+    }
+  });
+
+  it('is unchanged otherwise', () => {
+    const text = `{"n":1.5,"no":null,"yes":true,"__proto__":{"x":["darkroom:file_1"]},"prompt":"darkroom:${FILE} "}`;
+    const input = JSON.parse(text) as Record<string, unknown>;
+    assert.equal(JSON.stringify(presentInput(input, signer)), text);
+    assert.equal(JSON.stringify(input), text);
   });
 });

@@ -1,7 +1,7 @@
 /** `admin upstreams`: the upstreams of tasks and text calls, and whether new work may go there. */
 import { UpstreamNotFoundError, setDrained } from '../../upstreams/drain.ts';
 import { reportUpstreams } from '../../upstreams/upstream-report.ts';
-import { presentUpstreams } from '../../presenters/admin-service.ts';
+import { presentUpstreams } from '../../presenters/upstream.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation, OpenInstallation } from './installation.ts';

@@ -1,28 +1,25 @@
 /**
- * An application: middleware and routes put together. The facade (architecture, "Parts that run") maps rows to the wire and
- * decides nothing. The public one is here, the one for operators in admin-app.ts.
+ * The applications: middleware and routes put together. The facade (architecture, "Parts that run") maps rows to the
+ * wire and decides nothing.
  */
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { Context, Middleware } from 'koa';
-import type { HttpConfig } from '../../config/config.ts';
+import type { Middleware } from 'koa';
+import type { AdminConfig, HttpConfig } from '../../config/config.ts';
 import { NO_TRACES } from '../../telemetry/tracing.ts';
-import { answerOtherMethod } from '../middleware/allow.ts';
+import { answerErrors } from '../middleware/answer-errors.ts';
 import { answerPreflights } from '../middleware/cross-origin.ts';
-import { notFound } from './errors.ts';
-import { createClientAddress } from './client-address.ts';
-import type { HttpContext } from './context.ts';
-import { methodsOfPath } from './matched-route.ts';
-import { answerErrors, requireHttps } from '../middleware/middleware.ts';
-import type { RequestState } from './request-state.ts';
-import { publicRoutes } from './public-routes.ts';
-import { registerRoutes } from './register-routes.ts';
-import { logRequests } from '../middleware/request-log.ts';
-import { countRequests } from '../middleware/request-metrics.ts';
-import { traceRequests } from '../middleware/request-tracing.ts';
-import type { Route } from './route.ts';
+import { requireHttps } from '../middleware/guards.ts';
+import { countRequests, logRequests, traceRequests } from '../middleware/request-telemetry.ts';
 import { createDashboard } from '../routes/dashboard.ts';
 import { createGuide } from '../routes/guide.ts';
+import { PROBES } from '../routes/health.ts';
+import { createClientAddress } from './client-address.ts';
+import type { HttpContext, RequestState } from './context.ts';
+import { registerRoutes } from './register-routes.ts';
+import type { Route } from './route.ts';
+import { adminRoutes, publicRoutes } from './routes.ts';
+import { answerUnrouted } from './unrouted.ts';
 
 /** The codes of errors that a client causes by disconnecting; they are not errors of the service. */
 const GONE_CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ECONNABORTED']);
@@ -36,11 +33,20 @@ export function createApp(http: HttpContext): Koa<RequestState> {
 }
 
 /**
+ * The application for operators: the same middleware with other routes, for a listener of its own (contract,
+ * "Conventions"). None of it is reachable on the public listener.
+ */
+export function createAdminApp(http: HttpContext, { http: listener }: AdminConfig): Koa<RequestState> {
+  const { routes, pages } = createDashboard(http, 'admin');
+  return assembleApp(http, listener, adminRoutes(http, routes), pages);
+}
+
+/**
  * @param listener how the listener that serves it is protected.
  * @param pages those of the dashboard and the guide, tried where no route matched the request.
  * @param preflights answers browsers that ask before they send a request to another origin; absent: none is allowed.
  */
-export function assembleApp(
+function assembleApp(
   http: HttpContext,
   listener: HttpConfig,
   routes: readonly Route[],
@@ -59,20 +65,13 @@ export function assembleApp(
 
   app.use(countRequests(http.metrics.requests));
   if (http.config.logsRequests) app.use(logRequests(http.logger, createClientAddress(listener.trustedProxies)));
-  if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now()));
+  if (http.tracing !== NO_TRACES) app.use(traceRequests(http.tracing, () => http.now(), PROBES));
   app.use(answerErrors(http, listener));
-  app.use(requireHttps(listener));
+  app.use(requireHttps(listener, PROBES));
   if (preflights !== undefined) app.use(preflights);
   app.use(direct);
   app.use(router.routes());
   app.use(pages);
   app.use(answerUnrouted);
   return app;
-}
-
-/** Reached where no route matched: the path is unknown (404), or takes other methods only (405 with `Allow`). */
-function answerUnrouted(ctx: Context): void {
-  const methods = methodsOfPath(ctx);
-  if (methods.size === 0) throw notFound();
-  answerOtherMethod(ctx, methods);
 }

@@ -1,8 +1,12 @@
 /**
- * The dependencies of the HTTP module, assembled in processes/http-context.ts.
+ * What every handler of a request has: the dependencies of the module, assembled in processes/http-context.ts, and what
+ * the middleware passes on.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Authenticator } from '../../accounts/authenticate.ts';
+import type { MessageId } from '@darkroom/api/mcp/json-rpc';
+import type { MediaInspector } from '@darkroom/media/inspect';
+import type { PreviewMaker } from '@darkroom/media/preview';
+import type { Authenticator, Caller } from '../../accounts/authenticate.ts';
 import type { KeyUse } from '../../accounts/key-use.ts';
 import type { OpenResponses } from '../../accounts/open-responses.ts';
 import type { Sessions } from '../../accounts/sessions.ts';
@@ -12,22 +16,23 @@ import type { PinnedDefinitions } from '../../catalogue/pinned-definitions.ts';
 import type { Config } from '../../config/config.ts';
 import type { DatabaseClock } from '../../database/database-clock.ts';
 import type { Database } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Egress } from '../../egress/guarded-client.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
-import type { ObjectStore } from '../../objects/stores/object-store.ts';
-import type { UrlSigner } from '../../objects/urls/signed-url.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { Turns } from '../../limits/turns.ts';
-import type { OutboxItem } from '../../tasks/outbox/outbox.ts';
+import type { ObjectStore } from '../../objects/stores/object-store.ts';
+import type { UrlSigner } from '../../objects/urls/signed-url.ts';
+import type { CredentialProbes } from '../../providers/credential-probes.ts';
+import type { HookVerifier } from '../../providers/hooks/verify-hook.ts';
 import type { TaskCreator } from '../../tasks/create/create.ts';
-import type { TaskReader } from '../../tasks/record/task-reader.ts';
 import type { EventFeed } from '../../tasks/listing/feed.ts';
 import type { PieceFeed } from '../../tasks/listing/piece-feed.ts';
-import type { MediaInspector } from '@darkroom/media/inspect';
-import type { PreviewMaker } from '@darkroom/media/preview';
+import type { OutboxItem } from '../../tasks/outbox/outbox.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
+import type { TaskReader } from '../../tasks/record/task-reader.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracing } from '../../telemetry/tracing.ts';
@@ -35,12 +40,10 @@ import type { TextAnswers } from '../../text/answer.ts';
 import type { BackgroundFeed } from '../../text/background/event-feed.ts';
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
-import type { BodyThreads } from '../bodies/body-threads.ts';
-import type { EventStreams } from '../streams/event-stream.ts';
-import type { CredentialProbes } from '../../providers/credential-probes.ts';
-import type { HookVerifier } from '../../providers/hooks/verify-hook.ts';
+import type { BodyThreads } from '../bodies/json-body.ts';
+import type { UploadBounds } from '../bodies/upload-line.ts';
 import type { SessionCookie } from '../middleware/session-cookie.ts';
-import type { UploadBounds } from '../bodies/upload-body.ts';
+import type { EventStreams } from '../streams/event-stream.ts';
 
 export interface HttpContext {
   readonly config: Config;
@@ -75,9 +78,9 @@ export interface HttpContext {
   readonly bodyThreads: BodyThreads;
   /** Uploads in progress, by account. */
   readonly uploadSlots: TenantShares;
-  /** The bounds of an upload (http/bodies/upload-body.ts). */
+  /** The bounds of an upload (http/bodies/upload-line.ts). */
   readonly uploadBounds: UploadBounds;
-  /** How long a streamed media call waits before it sends its head, in milliseconds (http/media-calls/stream.ts). */
+  /** How long a streamed media call waits before it sends its head, in milliseconds (http/media-calls/call.ts). */
   readonly streamHeadMs: number;
   /** The turns in which this process works on large bodies. */
   readonly turns: Turns;
@@ -128,4 +131,15 @@ export interface HttpContext {
    * reports.
    */
   readonly stopSignal: AbortSignal;
+}
+
+/** Koa's `ctx.state`. */
+export interface RequestState {
+  requestId: string;
+  /** Only on routes that need a key. */
+  caller: Caller;
+  /** The task that this request created. */
+  createdTaskId?: TaskId;
+  /** The id of the JSON-RPC message in this request, once it was read. */
+  messageId?: MessageId;
 }

@@ -2,37 +2,41 @@
  * From a route's description to its handler: authentication and access, rate limits, the query and the body by their
  * schemas, then the handler, then the response with its entity tag (contract §1, §3, §7).
  */
+import { idOf } from '@darkroom/api/mcp/json-rpc';
+import { success } from '@darkroom/api/tasks/envelope';
 import type Router from '@koa/router';
 import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
+import { isRecord } from '../../domain/json-members.ts';
+import { RateLimitedError } from '../../limits/rate-limiter.ts';
+import type { Budget } from '../../limits/rate-limiter.ts';
+import { listsTag } from '../../objects/urls/entity-tag.ts';
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import { compileParse, compileViolation } from '../../schema/schema-validation.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
-import { listsTag } from '../../objects/urls/entity-tag.ts';
-import { RateLimitedError } from '../../limits/rate-limiter.ts';
-import type { Budget } from '../../limits/rate-limiter.ts';
-import { success } from '@darkroom/api/tasks/envelope';
-import { idOf } from '@darkroom/api/mcp/json-rpc';
-import { answerOtherMethod } from '../middleware/allow.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
-import type { HttpContext } from './context.ts';
-import { errorFormOf, isOfOpenAi } from './error-form.ts';
-import { invalidRequest, violated } from './errors.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
-import { EXPENSIVE_WAIT_MS } from '../middleware/expensive-reads.ts';
-import { countFailedAuthentication } from '../middleware/failed-authentication.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
-import { isJsonObject } from '../bodies/parse-body.ts';
-import type { RequestState } from './request-state.ts';
-import { setOpenAiLimitHeaders } from '../middleware/openai-limits.ts';
-import { requireOperator } from '../middleware/operator.ts';
+import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
+import { requireOperator } from '../middleware/guards.ts';
+import {
+  EXPENSIVE_WAIT_MS,
+  countFailedAuthentication,
+  createBudget,
+  readBudget,
+  setOpenAiLimitHeaders,
+  setRateLimitHeaders,
+  setTextLimitHeaders,
+  textBudget,
+} from '../middleware/limits.ts';
+import type { HttpContext, RequestState } from './context.ts';
+import { errorFormOf, invalidRequest, isOfOpenAi, violated } from './errors.ts';
 import { readQuery } from './query.ts';
-import { setTextLimitHeaders, textBudget } from '../text/limits.ts';
 import { WithoutEnvelope } from './route.ts';
 import type { Route, RouteRequest } from './route.ts';
+import { answerOtherMethod } from './unrouted.ts';
 
 /**
  * Registers routes in their order.
@@ -206,7 +210,7 @@ function server(http: HttpContext, route: Route): Serve {
     const { violation } = parsed;
     if (violation !== undefined) throw violated(violation, isOpenAi ? openAiCodeOf(violation) : undefined);
     const { value: body } = parsed;
-    if (isCheckedLater && !isJsonObject(body)) throw invalidRequest('invalid request: the body is not a JSON object');
+    if (isCheckedLater && !isRecord(body)) throw invalidRequest('invalid request: the body is not a JSON object');
     return { body, ...(isLarge && { large: { facts, nextTurn: () => turns.next() } }) };
   }
 }
@@ -228,27 +232,6 @@ function authorizationOf(ctx: Served): string | undefined {
 function budgetOf(route: Route, caller: Caller): Budget {
   if (route.budget === 'text') return textBudget(caller);
   return route.budget === 'create' || route.budget === 'deferred' ? createBudget(caller) : readBudget(caller);
-}
-
-/** Sets the headers that every authenticated response has (contract §7). */
-export function setRateLimitHeaders(
-  http: Pick<HttpContext, 'rateLimiter'>,
-  ctx: ParameterizedContext<RequestState>,
-  budget: Budget,
-): void {
-  const { limit, remaining, resetAt } = http.rateLimiter.state(budget);
-  ctx.set('X-RateLimit-Limit', String(limit));
-  ctx.set('X-RateLimit-Remaining', String(remaining));
-  ctx.set('X-RateLimit-Reset', String(resetAt));
-}
-
-/** The account's budget of creating requests (contract §7). */
-export function createBudget(caller: Caller): Budget {
-  return { id: `create:${caller.accountId}`, perMinute: caller.createsPerMinute };
-}
-
-function readBudget(caller: Caller): Budget {
-  return { id: `read:${caller.accountId}`, perMinute: caller.readsPerMinute };
 }
 
 const NO_SEARCH = new URLSearchParams();

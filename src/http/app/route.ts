@@ -8,7 +8,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
 import type { Scope } from '../../accounts/api-key.ts';
 import type { LargeBody } from '../../tasks/record/body-facts.ts';
-import type { RequestState } from './request-state.ts';
+import type { RequestState } from './context.ts';
 
 export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

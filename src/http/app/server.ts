@@ -9,23 +9,20 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import { timeOutMs } from '../../config/time-outs.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import { hostInUrl } from '../../config/listeners.ts';
 import { PortInUseError } from '../../config/port-in-use-error.ts';
+import { timeOutMs } from '../../config/time-outs.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
 import { errorBody } from '../../text/error-body.ts';
-import { RequestError, invalidRequest, problemOf } from './errors.ts';
-import { limitConnections } from './connection-limits.ts';
-import { drainable, openConnections } from './open-connections.ts';
-import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/security-headers.ts';
-import { READING_BOUNDS, cutSlowReaders } from './slow-readers.ts';
-import type { ReadingBounds } from './slow-readers.ts';
-import { textProblemOf } from '../text/problem.ts';
+import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/response-headers.ts';
+import { READING_BOUNDS, cutSlowReaders, drainable, limitConnections, openConnections } from './connections.ts';
+import type { ReadingBounds } from './connections.ts';
+import { RequestError, invalidRequest, problemOf, textProblemOf } from './errors.ts';
 import { readCertificate, watchCertificate } from './tls-certificates.ts';
 import type { CertificateWatch } from './tls-certificates.ts';
 
@@ -35,7 +32,7 @@ const LIMITS = {
   requestTimeout: timeOutMs(30_000),
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 8 * 1024,
-  // Node rejects requests without one with a bare status: request-head.ts rejects them instead.
+  // Node rejects requests without one with a bare status: guards.ts rejects them instead.
   requireHostHeader: false,
   /** The time limit of the TLS handshake. */
   handshakeTimeout: timeOutMs(10_000),
@@ -64,7 +61,7 @@ const boundByReader = new WeakSet<Duplex>();
 
 /**
  * Exempts a request from the request time-out, which is for bodies that arrive in one go: an upload on a slow line
- * takes minutes, and its reader bounds it (upload-body.ts). The next request of the connection has the time-out
+ * takes minutes, and its reader bounds it (upload-line.ts). The next request of the connection has the time-out
  * again.
  *
  * @returns a function that ends this; a body that is not read to its end by then is for the caller to cut off.
@@ -157,7 +154,7 @@ export async function listen(
   const accepted = openConnections(server, 'connection');
   const open = isTls ? openConnections(server, 'secureConnection') : accepted;
   const stopChecking = cutSlowReaders(open, reading);
-  // Rejected in request-head.ts as well; without a listener Node responds with a bare status.
+  // Rejected in guards.ts as well; without a listener Node responds with a bare status.
   server.on('checkExpectation', requests.listener);
   server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, isTls));
   const finish = (): void => {

@@ -47,7 +47,7 @@ export interface BodyAllowance {
 }
 
 export interface BodyAllowances {
-  /** What work in the background holds at most for one piece: with more it would wait for ever (line-bodies.ts). */
+  /** What work in the background holds at most for one piece: with more it would wait for ever (json-body.ts). */
   readonly mostAtOnce: number;
   ofAccount(caller: Pick<Caller, 'accountId'>): BodyAllowance;
   ofAddress(request: IncomingMessage): BodyAllowance;

@@ -1,22 +1,28 @@
 /**
- * Reads a JSON body: size, type, depth, counts and form are checked before anything is trusted (contract §1), most of
- * it while the bytes arrive. Large bodies are parsed in a thread.
+ * JSON bodies, of requests and of the lines of batches: size, type, depth, counts and form are checked before anything
+ * is trusted (contract §1), most of it while the bytes arrive. Large bodies are parsed in a thread.
  */
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { deserialize } from 'node:v8';
+import type { LineBodies } from '../../batches/line.ts';
+import { packageModule } from '../../config/package-root.ts';
+import { timeOutMs } from '../../config/time-outs.ts';
 import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
+import { createThreadPool } from '../../limits/thread-pool.ts';
+import type { ThreadPool } from '../../limits/thread-pool.ts';
 import { ThreadEndedError } from '../../limits/timed-thread.ts';
 import type { Turns } from '../../limits/turns.ts';
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
+import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import type { BodyAllowance } from './body-allowance.ts';
-import type { BodyJob, BodyJobAnswer } from './body-job.ts';
-import type { BodyThreads } from './body-threads.ts';
 import { parseBody } from './parse-body.ts';
-import type { ParsedBody } from './parse-body.ts';
+import type { BodyJob, BodyJobAnswer, ParsedBody } from './parse-body.ts';
 
 /** The maximum size of a body on create, estimate and the text endpoints (contract §1). */
 export const CREATE_BODY_BYTES = 10_000_000;
@@ -38,9 +44,16 @@ const INLINE_VALUES = 5_000;
 const RETRY_AFTER_SECONDS = 2;
 /** How long a rejected client may continue to send before it is disconnected: time to read the response. */
 const LINGER_MS = 10_000;
+/** The limit of a thread's JavaScript heap: 10 MB of short values take some 100 MB. */
+const THREAD_HEAP_MB = 512;
+/** The time limit of parsing one body. The worst body within the bounds takes a second on a slow machine. */
+const JOB_TIMEOUT_MS = timeOutMs(10_000);
+const WAIT_MS = timeOutMs(20_000);
+/** A reservation that finds no room is repeated after this long, and so never stands before a request in a line. */
+const RESERVE_AGAIN_MS = 500;
 
 /** A body as it was read. */
-export interface ReadBody {
+interface ReadBody {
   readonly value: unknown;
   /** Whether work on it takes long enough to be done in turns (limits/turns.ts). */
   readonly isLarge: boolean;
@@ -49,7 +62,7 @@ export interface ReadBody {
 }
 
 /** How a body is read. */
-export interface BodyReading {
+interface BodyReading {
   readonly maxBytes: number;
   /** Whose body it is; what it holds is for the caller to release, once the body is done with. */
   readonly allowance: BodyAllowance;
@@ -97,17 +110,17 @@ function scan(scanner: JsonScanner, chunk: Uint8Array): void {
 }
 
 /** Who parses, and for whom. */
-export interface JsonParsing extends Pick<BodyReading, 'threads' | 'turns'> {
+interface JsonParsing extends Pick<BodyReading, 'threads' | 'turns'> {
   /** Whose threads it uses. */
   readonly tenant: string;
-  /** Of what a create has to know the facts, if it is large (body-job.ts). */
+  /** Of what a create has to know the facts, if it is large (`BodyJob`). */
   readonly factsOf: ParseJob['factsOf'];
-  /** Whether of a large one only an outline is needed (body-job.ts). */
+  /** Whether of a large one only an outline is needed (`BodyJob`). */
   readonly isOutline?: boolean;
 }
 
 /** What the bytes are, if they are JSON. */
-export type ParsedJson = Exclude<ParsedBody, { kind: 'parsed' }> | ({ readonly kind: 'parsed' } & ReadBody);
+type ParsedJson = Exclude<ParsedBody, { kind: 'parsed' }> | ({ readonly kind: 'parsed' } & ReadBody);
 
 /**
  * Parses JSON that is within the bounds of json-scanner.ts: here where it is small, else in a thread.
@@ -208,4 +221,58 @@ export function drainRejected(request: IncomingMessage): void {
 function tooLarge(maxBytes: number): RequestError {
   const message = `the body is larger than ${maxBytes} bytes`;
   return new RequestError('payload_too_large', message);
+}
+
+export type BodyThreads = ThreadPool<BodyJob, BodyJobAnswer>;
+
+/**
+ * The threads in which large request bodies are parsed, outside the event loop: ten megabytes of JSON take some tenths
+ * of a second to decode, parse and fingerprint, in which no other request would be served. Accounts share the threads.
+ *
+ * The result is turned into a value of this thread in one piece, which takes a fraction of that. This, and all
+ * further work on a large body here, is done in turns (limits/turns.ts).
+ */
+export function createBodyThreads(metrics?: ShareMetrics): BodyThreads {
+  return createThreadPool<BodyJob, BodyJobAnswer>({
+    resource: 'body_threads',
+    module: packageModule('src/http/bodies/body-thread.ts'),
+    startJob: { kind: 'start' },
+    heapMb: THREAD_HEAP_MB,
+    timeoutMs: JOB_TIMEOUT_MS,
+    waitMs: WAIT_MS,
+    metrics,
+  });
+}
+
+/**
+ * The lines of batches as the bodies of requests: what they take in memory is their account's share of it, and large
+ * ones are parsed in the same threads. They are not charged to its bytes per minute: no client waits for them, and
+ * their pace is that of the shares. What needs more than the account can have, as the answer of a line may, counts as
+ * most of its share, and so is in memory alone.
+ */
+export function createLineBodies(http: Pick<HttpContext, 'bodies' | 'bodyThreads' | 'turns'>): LineBodies {
+  const { bodies, bodyThreads: threads, turns } = http;
+  return {
+    async reserve(accountId, bytes, signal) {
+      const allowance = bodies.ofAccount({ accountId });
+      for (;;) {
+        signal.throwIfAborted();
+        try {
+          allowance.hold(Math.min(bytes, bodies.mostAtOnce));
+          return () => allowance.release();
+        } catch (error) {
+          if (!(error instanceof ShareExhaustedError)) throw error;
+        }
+        await sleep(RESERVE_AGAIN_MS, undefined, { signal });
+      }
+    },
+    parse: (tenant, bytes, { values, needed }) =>
+      parseJson(bytes, values, {
+        threads,
+        turns,
+        tenant,
+        factsOf: needed === 'task' ? 'body' : undefined,
+        isOutline: needed === 'outline',
+      }),
+  };
 }

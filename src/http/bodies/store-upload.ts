@@ -20,7 +20,7 @@ import type { Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { receiveUpload } from './upload-body.ts';
-import type { FormFields } from './upload-body.ts';
+import type { FormFields, SentFile } from './upload-body.ts';
 
 /** A converted photograph: as large as the largest that is decoded, and of a quality that edits can start from. */
 const PHOTOGRAPH_BOUNDS = { maxEdge: 8192, maxBytes: 50_000_000, quality: 92 };
@@ -36,6 +36,8 @@ export interface StoredFile {
 }
 
 /**
+ * Stores the file of a request as an upload.
+ *
  * @param fields those that the form has beside its file; absent: none.
  * @param options.isHeard whether of a video its audio alone counts.
  */
@@ -46,15 +48,8 @@ export async function storeUpload(
   fields?: FormFields,
   { isHeard = false }: { readonly isHeard?: boolean } = {},
 ): Promise<Upload> {
-  await requireRoom(http, request, accountId);
-  return storing(http, async (begin) => {
-    const stored = await receiveUpload(
-      request,
-      (file, signal) => begin(file, { maxBytes: MAX_UPLOAD_BYTES, signal }),
-      http.uploadBounds,
-      fields,
-    );
-    if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
+  const receiving = { accountId, fields, maxBytes: MAX_UPLOAD_BYTES };
+  return receiveObject(http, request, receiving, async (stored, _, begin) => {
     const inspected = await servableForm(http, accountId, begin, stored);
     return record(http, accountId, isHeard ? { ...inspected, metadata: heard(inspected.metadata) } : inspected);
   });
@@ -67,6 +62,45 @@ function heard(metadata: MediaMetadata): MediaMetadata {
   if (channels === undefined || mimeType === undefined) return metadata;
   const length = durationSeconds === undefined ? {} : { durationSeconds };
   return { mimeType, kind: 'audio', extension: extensionFor(mimeType), channels, ...length };
+}
+
+/** How the file of a request is received. */
+interface Receiving {
+  readonly accountId: string;
+  /** Those that the form has beside its file; absent: none. */
+  readonly fields?: FormFields | undefined;
+  /** The maximum size of any file here, for the body as a whole. */
+  readonly maxBytes: number;
+  /** The maximum size of this file; absent: `maxBytes`. */
+  readonly maxBytesOf?: (file: SentFile) => number;
+}
+
+/**
+ * Streams the file of a request into the store.
+ *
+ * @param recorded writes the row of the file. If it throws, the file is deleted.
+ */
+export async function receiveObject<Recorded>(
+  http: HttpContext,
+  request: IncomingMessage,
+  { accountId, fields, maxBytes, maxBytesOf = () => maxBytes }: Receiving,
+  recorded: (file: StoredFile, sent: SentFile, begin: Begin) => Promise<Recorded>,
+): Promise<Recorded> {
+  await requireRoom(http, request, accountId);
+  return storing(http, async (begin) => {
+    let sent: SentFile = { field: undefined, name: undefined };
+    const stored = await receiveUpload(
+      request,
+      (file, signal, about) => {
+        sent = about;
+        return begin(file, { maxBytes: maxBytesOf(about), signal });
+      },
+      { ...http.uploadBounds, maxBytes },
+      fields,
+    );
+    if (stored.sizeBytes === 0) throw emptyFile(fields?.file);
+    return recorded(stored, sent, begin);
+  });
 }
 
 /** Checked before a hundred megabytes are sent, as far as the size is known by then. */

@@ -1,44 +1,15 @@
 /**
  * Reads the body of an upload: one file, sent as it is or in a form, or a form with several files, streamed and never
- * whole in memory (contract §7 "Uploads"). The request time-out does not fit a hundred megabytes on a slow line, so an upload
- * has limits of its own: for silence, for the average rate, and for the total time.
+ * whole in memory (contract §7 "Uploads"), and the other fields of forms. What a slow line may do is in upload-line.ts.
  */
-import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders, BusboyInstance } from '@fastify/busboy';
-import { ObjectTooLargeError } from '../../objects/stores/object-store.ts';
-import { MAX_UPLOAD_BYTES } from '../../objects/uploads.ts';
-import { RequestError, invalidRequest } from '../app/errors.ts';
-import { drainRejected } from './json-body.ts';
-import { exemptFromTimeout } from '../app/server.ts';
+import { RequestError, invalidRequest, invalidValue } from '../app/errors.ts';
+import { FORM_OVERHEAD_BYTES, UPLOAD_BOUNDS, receiveBody, tooLarge } from './upload-line.ts';
+import type { UploadBounds } from './upload-line.ts';
 
-export interface UploadBounds {
-  readonly maxBytes: number;
-  /** How long a line may deliver nothing while we wait for it. */
-  readonly idleMs: number;
-  /** In each period of this length in which we wait for the line, it has to deliver `minBytesPerSecond` on average. */
-  readonly paceMs: number;
-  readonly minBytesPerSecond: number;
-  readonly wholeMs: number;
-}
-
-export const UPLOAD_BOUNDS: UploadBounds = {
-  maxBytes: MAX_UPLOAD_BYTES,
-  // What an ordinary request may take in total.
-  idleMs: 30_000,
-  // The rate at which a client has to read a file (slow-readers.ts): a line that is too slow ends within two minutes,
-  // whatever it had delivered before.
-  paceMs: 60_000,
-  minBytesPerSecond: 4_000,
-  // The largest file at 28 kB/s.
-  wholeMs: 3_600_000,
-};
-
-/** The maximum size of the boundaries and headers of a form, in addition to the file. */
-const FORM_OVERHEAD_BYTES = 64 * 1024;
 /** The limits of a form with nothing but a file. */
 const FORM_LIMITS = { fieldSize: 1_024, headerPairs: 50, headerSize: 16 * 1024, parts: 2 };
 /** The same for a form that also has fields, and may have several files. */
@@ -46,6 +17,8 @@ const FIELD_LIMITS = { ...FORM_LIMITS, fieldSize: 32_000, fields: 30, parts: 32 
 const MAX_QUOTED_NAME = 64;
 /** What the parser makes of bytes that are not of the encoding that a part states, or of one that it does not know. */
 const NOT_UTF8 = /[\0\ufffd]/;
+const TRUE = /^(?:true|1)$/i;
+const FALSE = /^(?:false|0)$/i;
 
 /** The fields that a form has beside its file. */
 export interface FormFields {
@@ -91,7 +64,7 @@ export async function receiveUpload<Stored>(
   requireAcceptable(request, bounds);
   if (fields !== undefined) requireForm(request);
   const parser = isForm(request) ? parserOf(request, fields === undefined ? FORM_LIMITS : FIELD_LIMITS) : undefined;
-  return receive(request, bounds, async (body, stop) => {
+  return receiveBody(request, bounds, async (body, stop) => {
     if (parser === undefined) return store(body, stop.signal, { field: undefined, name: undefined });
     const form = {
       parser,
@@ -116,7 +89,8 @@ export async function receiveUpload<Stored>(
  * @param store stores one of them, as `receiveUpload` has it.
  * @param bounds of the whole form.
  * @returns what was stored, in the order of the form.
- * @throws {RequestError} 400, 408, 413 or 415, and what `store` and `files` throw; then no file is being stored any more.
+ * @throws {RequestError} 400, 408, 413 or 415, and what `store` and `files` throw; then no file is being stored any
+ *   more.
  */
 export async function receiveFiles<Stored>(
   request: IncomingMessage,
@@ -127,35 +101,12 @@ export async function receiveFiles<Stored>(
   requireAcceptable(request, bounds);
   requireForm(request);
   const parser = parserOf(request, FIELD_LIMITS);
-  return receive(request, bounds, (body, stop) =>
+  return receiveBody(request, bounds, (body, stop) =>
     storeFromForm(
       { parser, parts: 'too many parts', files },
       { body, stop, store: (name, file) => store(name, file, stop.signal) },
     ),
   );
-}
-
-/** @param read reads the body, and throws when `stop` fires. */
-async function receive<Result>(
-  request: IncomingMessage,
-  bounds: UploadBounds,
-  read: (body: Readable, stop: AbortController) => Promise<Result>,
-): Promise<Result> {
-  const stop = new AbortController();
-  // One for each file that is being stored.
-  setMaxListeners(0, stop.signal);
-  const release = exemptFromTimeout(request);
-  const { body, stopWatching } = watched(request, bounds, stop);
-  try {
-    return await read(body, stop);
-  } catch (error) {
-    drainRejected(request);
-    if (error instanceof ObjectTooLargeError) throw tooLarge(error.maxBytes);
-    throw error;
-  } finally {
-    stopWatching();
-    release();
-  }
 }
 
 function requireForm(request: IncomingMessage): void {
@@ -189,132 +140,6 @@ function parserOf({ headers }: IncomingMessage, limits: typeof FORM_LIMITS): Bus
   } catch {
     throw invalidRequest('invalid request: the Content-Type names no boundary of the form');
   }
-}
-
-/** The body as it arrives, with the line monitored: whatever ends it early fires `stop`. */
-function watched(
-  request: IncomingMessage,
-  bounds: UploadBounds,
-  stop: AbortController,
-): { readonly body: Readable; readonly stopWatching: () => void } {
-  let bytes = 0;
-  let isWhole = false;
-  const body = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      if (!isWhole) idle.refresh();
-      bytes += chunk.length;
-      // Before the first part of a form, and between its lines, there may be anything of any length.
-      if (bytes > bounds.maxBytes + FORM_OVERHEAD_BYTES) stop.abort(tooLarge(bounds.maxBytes));
-      done(null, chunk);
-    },
-  });
-  const idle = setTimeout(() => {
-    const before = bytes;
-    afterReading(() => {
-      // More has arrived, which has restarted the timer, or everything has.
-      if (isWhole || bytes > before) return;
-      // Where the store is slow, it is we who hold up the line.
-      if (body.writableNeedDrain) idle.refresh();
-      else stop.abort(tooSlow());
-    });
-  }, bounds.idleMs);
-  const pace = watchPace(
-    bounds,
-    () => bytes,
-    () => stop.abort(tooSlow()),
-  );
-  // Emitted by the pipe when the store is behind, and when it has caught up.
-  request.on('pause', pace.hold);
-  body.on('drain', pace.resume);
-  const whole = setTimeout(() => stop.abort(tooSlow()), bounds.wholeMs);
-  const onClose = (): void => {
-    // Data that had arrived and was not read is lost.
-    if (!request.readableEnded) stop.abort(notWhole());
-  };
-  // The line has delivered everything; what follows takes as long as the store does.
-  const onEnd = (): void => {
-    isWhole = true;
-    clearTimeout(idle);
-    pace.stop();
-  };
-  request.once('end', onEnd);
-  request.once('close', onClose);
-  // The close that follows reports it; without a listener it would end the process.
-  request.on('error', onClose);
-  body.on('error', () => undefined);
-  stop.signal.addEventListener('abort', () => body.destroy(stop.signal.reason as Error), { once: true });
-  // A client that disconnected before there was a listener emits no further event.
-  if (request.destroyed) onClose();
-  // Unlike a pipeline, this does not destroy the request with the body: the error response needs its connection.
-  request.pipe(body);
-  return {
-    body,
-    stopWatching: () => {
-      onEnd();
-      clearTimeout(whole);
-      request.off('end', onEnd);
-      request.off('pause', pace.hold);
-      request.off('close', onClose);
-    },
-  };
-}
-
-/** A process that stood still runs its timers before it reads what has arrived meanwhile. */
-function afterReading(check: () => void): void {
-  setImmediate(check);
-}
-
-/**
- * Checks the rate of a line period by period, so that sending fast at first earns no credit for later. Time in
- * which the upload waits for the service does not count.
- *
- * @param bytesSoFar the bytes that have arrived.
- */
-function watchPace(
-  { paceMs, minBytesPerSecond }: UploadBounds,
-  bytesSoFar: () => number,
-  onSlow: () => void,
-): { readonly hold: () => void; readonly resume: () => void; readonly stop: () => void } {
-  let before = 0;
-  let heldSince: number | undefined;
-  let heldMs = 0;
-  const resume = (): void => {
-    if (heldSince !== undefined) heldMs += performance.now() - heldSince;
-    heldSince = undefined;
-  };
-  const checkPace = (): void => {
-    const isHeld = heldSince !== undefined;
-    resume();
-    if (isHeld) heldSince = performance.now();
-    if (heldMs >= 1) {
-      // The line still has that time.
-      timer = setTimeout(checkPace, heldMs);
-      heldMs = 0;
-      return;
-    }
-    afterReading(() => {
-      if (isStopped) return;
-      const bytes = bytesSoFar();
-      if (bytes - before < (minBytesPerSecond * paceMs) / 1000) {
-        onSlow();
-        return;
-      }
-      before = bytes;
-      timer = setTimeout(checkPace, paceMs);
-    });
-  };
-  let isStopped = false;
-  let timer = setTimeout(checkPace, paceMs);
-  return {
-    hold() {
-      heldSince ??= performance.now();
-    },
-    resume,
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
 }
 
 interface ParsedForm {
@@ -370,7 +195,7 @@ async function storeFromForm<Stored>(
     parser.on('field', (name, value, _isNameCut, isCut) => {
       try {
         if (isCut) throw tooLong(name);
-        if (NOT_UTF8.test(value)) throw notUtf8(name);
+        if (NOT_UTF8.test(value)) throw invalidValue(quoted(name), 'the text is not UTF-8');
         files.take(quoted(name), value);
       } catch (error) {
         stop.abort(error);
@@ -398,11 +223,6 @@ function tooLong(name: string): RequestError {
   return invalidRequest(message, { param: field });
 }
 
-function notUtf8(name: string): RequestError {
-  const field = quoted(name);
-  return invalidRequest(`invalid request: ${field}: the text is not UTF-8`, { param: field, code: 'invalid_value' });
-}
-
 /** 400: a form has a field that there is not. */
 export function unknownField(name: string | undefined): RequestError {
   const shown = quoted(name);
@@ -413,19 +233,53 @@ function quoted(name: string | undefined): string {
   return (name ?? '').replace(/\p{Cc}/gu, '').slice(0, MAX_QUOTED_NAME);
 }
 
-/** 413 for a file. */
-export function tooLarge(maxBytes: number): RequestError {
-  const message = `the file is larger than ${maxBytes} bytes`;
-  return new RequestError('payload_too_large', message);
+/** The types of a form's fields, which are all texts, as the schema of the request has them. */
+interface FieldTypes {
+  readonly numbers: readonly string[];
+  readonly booleans: readonly string[];
+  /** Those that are lists even where their names do not end with `[]`. */
+  readonly lists?: readonly string[];
 }
 
-function tooSlow(): RequestError {
-  const message = 'the upload did not arrive in time';
-  // The rest of the upload must not be taken for the next request.
-  const headers = { Connection: 'close' };
-  return new RequestError('request_timeout', message, { headers });
+/** Whether a text of a form is as if not given: form libraries send the line end of an empty text area. */
+export function isEmptyText(value: string): boolean {
+  return value.trim() === '';
 }
 
-function notWhole(): RequestError {
-  return invalidRequest('invalid request: the body did not arrive whole');
+/** Collects fields as they arrive. Those whose names end with `[]` are lists. An empty text is as if not given. */
+export class FormDecoder {
+  readonly #types: FieldTypes;
+  readonly #fields = new Map<string, unknown>();
+
+  constructor(types: FieldTypes) {
+    this.#types = types;
+  }
+
+  /** @throws {RequestError} a field that is no list is given twice. */
+  take(name: string, value: string): void {
+    if (isEmptyText(value)) return;
+    const listed = name.endsWith('[]') ? name.slice(0, -2) : name;
+    if (listed !== name || this.#types.lists?.includes(name) === true) {
+      const list = this.#fields.get(listed);
+      this.#fields.set(listed, [...(Array.isArray(list) ? list : []), value]);
+      return;
+    }
+    if (this.#fields.has(name)) {
+      throw new RequestError('invalid_request', `invalid request: ${name}: it is given twice`, { param: name });
+    }
+    this.#fields.set(name, this.#decoded(name, value));
+  }
+
+  fields(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(this.#fields);
+  }
+
+  /** What is not of the type stays a text, which the schema rejects. */
+  #decoded(name: string, value: string): unknown {
+    const { numbers, booleans } = this.#types;
+    if (numbers.includes(name) && Number.isFinite(Number(value))) return Number(value);
+    // Python writes them with a capital, and others as numbers.
+    if (booleans.includes(name) && (TRUE.test(value) || FALSE.test(value))) return TRUE.test(value);
+    return value;
+  }
 }

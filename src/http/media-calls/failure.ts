@@ -1,12 +1,17 @@
-/** A failed task as an error that OpenAI's clients branch on: status, `code`, `param`, and whether they try again. */
-import type { FailureReason } from '../../domain/failure-reason.ts';
-import { failureFace } from '../../domain/failure-reason.ts';
-import type { ErrorKind } from '../../domain/darkroom-error.ts';
+/**
+ * What is wrong with the task of a request, as an error that OpenAI's clients branch on: status, `code`, `param` with
+ * the name of the request's field, and whether they try again.
+ */
 import { endpointFieldOf } from '../../catalogue/openai-input.ts';
+import type { ErrorKind } from '../../domain/darkroom-error.ts';
+import { failureFace } from '../../domain/failure-reason.ts';
+import type { FailureReason } from '../../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../../domain/input-fault.ts';
+import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { InvalidTaskError } from '../../tasks/create/create.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import { RequestError } from '../app/errors.ts';
-import type { MediaCall } from './call.ts';
+import type { MediaCall } from './create.ts';
 
 interface FailureFacts {
   readonly kind: ErrorKind;
@@ -38,12 +43,29 @@ export type FieldNames = Pick<MediaCall, 'endpoint' | 'fieldOf'> & {
 /**
  * The field of a request that a field of the input follows from.
  *
- * @param own `image_urls.0` belongs to `image_urls`, and is `images.0` where the request has a list of the same members.
+ * @param own `image_urls.0` belongs to `image_urls`, and is `images.0` where the request has a list of the same
+ *   members.
  */
-export function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
+function requestFieldOf({ endpoint, model, fieldOf = {} }: FieldNames, own: string): string | undefined {
   const [first = '', ...rest] = own.split('.');
   if (!Object.hasOwn(fieldOf, first)) return endpointFieldOf(model.definition, endpoint, own);
   return fieldOf[first] === 'images' ? ['images', ...rest].join('.') : fieldOf[first];
+}
+
+/** An error about the input, with the name that its field has in the request. */
+export function inFieldsOf<Failure>(call: FieldNames, error: Failure): Failure | RequestError {
+  if (!(error instanceof InvalidTaskError) || !error.param.startsWith('input.')) return error;
+  const { keyword, valueKind } = error;
+  const own = error.param.slice('input.'.length);
+  const field = requestFieldOf(call, own);
+  if (field === undefined) return error;
+  const message = error.message.replace(`invalid input: ${own}:`, `invalid request: ${field}:`);
+  return new RequestError('invalid_request', message, {
+    param: field,
+    keyword,
+    code: openAiCodeOf({ keyword, valueKind }),
+    cause: error,
+  });
 }
 
 /** The kind of the error that a failed task is. */

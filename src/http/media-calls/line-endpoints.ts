@@ -1,32 +1,36 @@
 /** The endpoints whose requests may be lines of a batch: what a line creates, and the response it gets. */
-import { failure, success } from '@darkroom/api/tasks/envelope';
 import type { BatchEndpoint } from '@darkroom/api/openai/batches';
 import { ImageGenerationRequestSchema } from '@darkroom/api/openai/images';
-import type { LineEndpoint, LineResponse, TaskEndpoint } from '../../batches/context.ts';
-import { inputOf } from '../../catalogue/openai-input.ts';
+import { failure, success } from '@darkroom/api/tasks/envelope';
+import { requireModel, requireScope } from '../../accounts/authenticate.ts';
+import type { LineEndpoint, LineResponse, TaskEndpoint, TextEndpoint } from '../../batches/context.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
+import { inputOf } from '../../catalogue/openai-input.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import { presentTask } from '../../presenters/task.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
-import type { Parse } from '../../schema/schema-validation.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
+import { checkChatBody } from '../../text/chat/decode-request.ts';
+import { errorBody } from '../../text/error-body.ts';
+import { checkResponsesBody } from '../../text/responses/decode-request.ts';
+import type { TextSurface } from '../../text/source.ts';
+import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest, problemOf, violated } from '../app/errors.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { textLines } from '../text/text-lines.ts';
-import { inFieldsOf, metadataOf } from './call.ts';
-import { imageValueOf, readEditJson } from './edit-request.ts';
-import { failureKind, failureOf } from './failure.ts';
+import { invalidRequest, problemOf, textProblemOf } from '../app/errors.ts';
+import { metadataOf } from './create.ts';
+import { failureKind, failureOf, inFieldsOf } from './failure.ts';
 import type { FieldNames } from './failure.ts';
-import { imagesOf } from './images.ts';
+import { imageValueOf, imagesOf, readEditJson } from './images.ts';
 import type { ImageResponseFields } from './images.ts';
-import { rejected } from './line-rejection.ts';
-import { readVideoJson } from './video-request.ts';
-import { presentOneVideo } from './videos.ts';
+import { requireParsed } from './request-files.ts';
+import { presentOneVideo, readVideoJson } from './videos.ts';
 
 const parseImage = compileOpenAiParse(ImageGenerationRequestSchema);
+
+/** Fields of text requests about the connection, which a line does not have. */
+const MEMBERS_OF_A_CONNECTION = ['stream', 'background'] as const;
 
 export function createLineEndpoints(http: HttpContext): Readonly<Record<BatchEndpoint, LineEndpoint>> {
   return {
@@ -61,7 +65,7 @@ function imageLines(http: HttpContext): TaskEndpoint {
   return {
     kind: 'task',
     async taskOf(_, body) {
-      const fields = parsed(parseImage, body);
+      const fields = requireParsed(parseImage, body);
       requireUrls(fields);
       return mediaTask(http, 'images/generations', fields, metadataOf(fields));
     },
@@ -117,6 +121,24 @@ function videoLines(http: HttpContext): TaskEndpoint {
   };
 }
 
+function textLines(http: HttpContext, surface: TextSurface): TextEndpoint {
+  return {
+    kind: 'text',
+    surface,
+    check(caller, body) {
+      requireScope(caller, 'text:write');
+      const fields = isRecord(body) ? body : {};
+      for (const name of MEMBERS_OF_A_CONNECTION) {
+        if (fields[name] !== true) continue;
+        throw new InvalidTextRequest(name, `${name}: a line of a batch has none; leave it out`, 'unsupported_value');
+      }
+      const { model } = surface === 'chat' ? checkChatBody(fields) : checkResponsesBody(fields);
+      requireModel(caller, http.catalogue.resolveText(model).name);
+    },
+    reject: rejected,
+  };
+}
+
 function mediaTask(
   http: HttpContext,
   endpoint: MediaEndpointName,
@@ -131,12 +153,6 @@ function mediaTask(
   return { body, translate: (error: DarkroomError) => inFieldsOf(names, error) };
 }
 
-function parsed<Value>(parse: Parse<Value>, body: unknown): Value {
-  const result = parse(body);
-  if (result.violation !== undefined) throw violated(result.violation, openAiCodeOf(result.violation));
-  return result.value;
-}
-
 /** Results refer to images: a file of them would have the size of all images. */
 function requireUrls({ response_format: format, stream }: ImageResponseFields): void {
   if (format === 'b64_json') throw unsupported('response_format', 'the results of a batch have urls; leave it out');
@@ -149,4 +165,10 @@ function unsupported(field: string, problem: string) {
 
 async function failed(http: HttpContext, task: TaskDetail, endpoint: MediaEndpointName) {
   return failureOf(task, { endpoint, model: { definition: await http.definitions.read(task.definitionHash) } });
+}
+
+/** The response for a line of a batch that is rejected, in OpenAI's form. */
+function rejected(error: DarkroomError): LineResponse {
+  const problem = problemOf(error);
+  return { status: factsOf(problem.kind).status, body: errorBody(textProblemOf(problem)) };
 }

@@ -5,15 +5,14 @@
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { pipeline } from 'node:stream/promises';
 import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { ServableOutput } from '../../objects/outputs/outputs.ts';
 import { listenToOutput } from '../../tasks/record/output-pieces.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 
 /** The first bytes of a file, by which its type is detected. */
 const BEGINNING_BYTES = 64;

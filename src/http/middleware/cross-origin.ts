@@ -6,9 +6,8 @@ import type { Context, Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { isTokenOrigin } from '../../accounts/tokens.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
-import { countFailedAuthentication } from './failed-authentication.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
+import { countFailedAuthentication } from './limits.ts';
 
 /** Headers that clients send; those of OpenAI's clients begin with `x-stainless-`. */
 const REQUEST_HEADERS = [

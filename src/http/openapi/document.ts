@@ -2,7 +2,6 @@
  * The OpenAPI 3.1 document, generated from the list of routes and the catalogue: nothing in it is written by hand
  * that a route or a schema already states.
  */
-import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { reasoningEffort } from '@darkroom/api/openai/optional-parts';
 import { AccountSchema } from '@darkroom/api/tasks/account';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
@@ -13,15 +12,15 @@ import { ModelDetailSchema, ModelSchema } from '@darkroom/api/tasks/model';
 import { StorageDecisionSchema } from '@darkroom/api/tasks/storage';
 import { OutputSchema, TaskSchema } from '@darkroom/api/tasks/task';
 import { WebhookKeySchema } from '@darkroom/api/tasks/webhook-key';
+import type { ModelDefinition } from '../../catalogue/definition.ts';
+import { ROUTE_TAGS } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
 import { createTaskBody } from './create.ts';
 import { ERROR_SCHEMAS } from './errors.ts';
-import { SCHEMA_EXAMPLES } from './examples.ts';
 import { openApiPath, operationOf } from './operation.ts';
 import { OpenApiParts } from './parts.ts';
 import type { OpenApiNode } from './parts.ts';
-import { SECURITY_SCHEMES, TAG_DESCRIPTIONS } from './text.ts';
-import { ROUTE_TAGS } from '../app/route.ts';
-import type { Route } from '../app/route.ts';
+import { SCHEMA_EXAMPLES, SECURITY_SCHEMES, TAG_DESCRIPTIONS } from './text.ts';
 
 export interface OpenApiSource {
   readonly title: string;

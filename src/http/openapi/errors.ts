@@ -10,12 +10,11 @@ import type { TSchema } from 'typebox';
 import { errorBody } from '../../text/error-body.ts';
 import { failure } from '@darkroom/api/tasks/envelope';
 import { RpcFailureSchema, rpcFailure } from '@darkroom/api/mcp/json-rpc';
-import { errorFormOf } from '../app/error-form.ts';
-import type { ErrorForm } from '../app/error-form.ts';
+import { errorFormOf, textProblemOf } from '../app/errors.ts';
+import type { ErrorForm } from '../app/errors.ts';
 import { valueOf } from './parts.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
 import type { Route } from '../app/route.ts';
-import { textProblemOf } from '../text/problem.ts';
 import { ViolationSchema } from '@darkroom/api/tasks/violation';
 
 /**

@@ -1,15 +1,14 @@
 /**
- * One route as an operation of the OpenAPI document: its parameters, its body and its responses.
+ * One route as an operation of the OpenAPI document: its parameters, its body, its responses, and links to others.
  */
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
+import { isOfOpenAi } from '../app/errors.ts';
+import type { OtherResponse, Route, RouteResponse } from '../app/route.ts';
+import { OPENAI_LIMIT_HEADERS } from '../middleware/limits.ts';
+import type { CreateTaskBody } from './create.ts';
 import { errorResponses, requestIdHeader } from './errors.ts';
-import { linksOf } from './links.ts';
 import { valueOf } from './parts.ts';
 import type { OpenApiNode, OpenApiParts } from './parts.ts';
-import type { CreateTaskBody } from './create.ts';
-import { isOfOpenAi } from '../app/error-form.ts';
-import { OPENAI_LIMIT_HEADERS } from '../middleware/openai-limits.ts';
-import type { OtherResponse, Route, RouteResponse } from '../app/route.ts';
 
 /** Request headers whose form is known; the others are any text. */
 const HEADER_SCHEMAS: Readonly<Record<string, OpenApiNode>> = {
@@ -17,7 +16,7 @@ const HEADER_SCHEMAS: Readonly<Record<string, OpenApiNode>> = {
 };
 
 /** The context in which an operation is described. */
-export interface OperationContext {
+interface OperationContext {
   readonly parts: OpenApiParts;
   /** The body of `POST /tasks` with the input of every model. */
   readonly createBody: CreateTaskBody;
@@ -266,4 +265,28 @@ function entityTagHeader(parts: OpenApiParts): OpenApiNode {
     description: 'Send it as `If-None-Match` to check whether the response has changed.',
     schema: { type: 'string' },
   }));
+}
+
+/**
+ * Links from an operation that creates something to the operations on it: the id that `POST /v1/files` returns is the
+ * one that `/v1/files/{fileId}` takes. Tools follow them.
+ *
+ * @returns the links of a route's success, by the operations that they lead to; empty where it creates nothing.
+ */
+function linksOf(route: Route, routes: readonly Route[]): OpenApiNode {
+  if (route.method !== 'POST' || route.response.kind !== 'data') return {};
+  const { properties = {} } = route.response.schema as { readonly properties?: object };
+  const links = routes.flatMap(({ path, operationId }) => {
+    const parameter = path.startsWith(`${route.path}/`) ? firstParameter(path.slice(route.path.length + 1)) : undefined;
+    if (parameter === undefined) return [];
+    const field = [parameter, 'id'].find((name) => name in properties);
+    if (field === undefined) return [];
+    return [[operationId, { operationId, parameters: { [parameter]: `$response.body#/data/${field}` } }]];
+  });
+  return Object.fromEntries(links) as OpenApiNode;
+}
+
+/** `fileId` of `{fileId}/parts`; undefined where the rest of a path begins with something else. */
+function firstParameter(rest: string): string | undefined {
+  return /^\{(\w+)\}/.exec(rest)?.[1];
 }

@@ -22,9 +22,9 @@ import {
   SuspendAccountSchema,
   UpdateAccountSchema,
 } from '@darkroom/api/admin/admin-account';
-import { limitsOf, presentAdminAccount } from '../../presenters/admin-account.ts';
+import { limitsOf, presentAdminAccount } from '../../presenters/account.ts';
 import type { WireAdminAccount } from '@darkroom/api/admin/admin-account';
-import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from './admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { unknownCursor } from '../app/cursor.ts';
 import { defineRoute } from '../app/route.ts';

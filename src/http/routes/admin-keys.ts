@@ -8,7 +8,7 @@ import { RevokedKeySchema } from '@darkroom/api/admin/admin';
 import { CreateKeySchema, CreatedKeySchema, KeyListSchema, RotateKeySchema } from '@darkroom/api/tasks/key';
 import { rightsOf } from '../../presenters/key.ts';
 import type { WireKey } from '@darkroom/api/tasks/key';
-import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import { ACCOUNT_PARAMS, KEY_PARAMS, idOf, logChange } from './admin-request.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

@@ -1,16 +1,7 @@
 /**
- * The ledger as operators manage it: payments, corrections, what an account was charged for, and the verification
- * that everything adds up (contract §7 "Money").
+ * Money as operators manage it: payments, corrections, what an account was charged for, the verification that
+ * everything adds up (contract §7 "Money"), what tasks and text calls cost the operator, and the margin that is left.
  */
-import { readAccount } from '../../accounts/accounts.ts';
-import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
-import type { LedgerChange } from '../../billing/operator-entries.ts';
-import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
-import { readUsage } from '../../billing/usage.ts';
-import { verifyLedger } from '../../billing/verify.ts';
-import type { LedgerViolation } from '../../billing/verify.ts';
-import { formatUsd, parseUsd } from '../../domain/money.ts';
-import { presentAdminAccount } from '../../presenters/admin-account.ts';
 import {
   AdjustSchema,
   LedgerChangeSchema,
@@ -19,16 +10,28 @@ import {
   OperatorCostsSchema,
   TopUpSchema,
 } from '@darkroom/api/admin/admin';
-import { parseSignedUsd, presentOperatorCosts } from '../../presenters/admin.ts';
+import { MarginsQuerySchema, MarginsSchema } from '@darkroom/api/admin/margins';
+import { marginsCsv } from '@darkroom/api/facts/margins-csv';
 import { LedgerQuerySchema, LedgerSchema } from '@darkroom/api/tasks/ledger';
 import { AdminUsageSchema, UsageQuerySchema } from '@darkroom/api/tasks/usage';
-import { presentAdminUsage } from '../../presenters/usage.ts';
-import { ACCOUNT_PARAMS, idOf, logChange } from '../middleware/admin-request.ts';
+import { readAccount } from '../../accounts/accounts.ts';
+import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
+import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
+import type { LedgerChange } from '../../billing/operator-entries.ts';
+import { readMargins } from '../../billing/task-costs.ts';
+import { readUsage } from '../../billing/usage.ts';
+import { verifyLedger } from '../../billing/verify.ts';
+import type { LedgerViolation } from '../../billing/verify.ts';
+import { formatUsd, parseUsd } from '../../domain/money.ts';
+import { presentAdminAccount } from '../../presenters/account.ts';
+import { parseSignedUsd } from '../../presenters/ledger.ts';
+import { presentAdminUsage, presentMargins, presentOperatorCosts } from '../../presenters/usage.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { answerLedger, requireUsageQuery } from './account.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from './admin-request.ts';
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;
@@ -141,6 +144,31 @@ export function adminLedgerRoutes(http: HttpContext): readonly Route[] {
       async handle({ query }) {
         const days = requireUsageQuery(http, query);
         return presentOperatorCosts(days, await readOperatorCosts(database, days));
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/admin/margins',
+      operationId: 'adminGetMargins',
+      tag: 'Administration',
+      summary: 'Get costs and margins',
+      description:
+        'Returns what was captured for tasks and text calls, what they cost the operator, and the margin. What text calls cost is unknown, unless the model is embedded. `GET /admin/costs` lists what providers may bill for work that no account paid; such tasks are part of this report too, so the two are not added up.',
+      access: 'operator',
+      query: MarginsQuerySchema,
+      response: { kind: 'data', schema: MarginsSchema },
+      otherResponses: {
+        200: { description: 'With `format=csv`: the rows, with a header line.', mimeTypes: ['text/csv'] },
+      },
+      async handle({ ctx, query: { groupBy, format, ...range } }) {
+        const query = { ...requireUsageQuery(http, range), groupBy: groupBy ?? (['model'] as const) };
+        const margins = presentMargins(query, await readMargins(http.database, query));
+        if (format !== 'csv') return margins;
+        ctx.status = 200;
+        ctx.type = 'text/csv; charset=utf-8';
+        ctx.attachment(`margins-${query.from}-${query.to}.csv`);
+        ctx.body = marginsCsv(margins);
+        return undefined;
       },
     }),
   ];

@@ -1,14 +1,8 @@
 /**
- * For diagnosis by operators: the upstreams, the tasks and text calls of all accounts, and any single task.
+ * For diagnosis by operators: the upstreams, the tasks and text calls of all accounts, any single task, and the tasks
+ * that need repair with the repairs that were done, in all processes.
  */
-import { isTaskId } from '../../domain/workflow-ids.ts';
-import { readWorkAtUpstream } from '../../tasks/lifecycle/generations.ts';
-import { readTask } from '../../tasks/record/read.ts';
-import { findUnstorableText } from '../../tasks/record/storable-text.ts';
-import { readTimeline } from '../../tasks/record/timeline.ts';
-import { setDrained } from '../../upstreams/drain.ts';
-import { idleUpstream, reportUpstreams } from '../../upstreams/upstream-report.ts';
-import { capsOf } from '../../upstreams/upstream-caps.ts';
+import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
 import {
   AdminServiceSchema,
   AdminTaskSchema,
@@ -17,15 +11,32 @@ import {
 } from '@darkroom/api/admin/admin-service';
 import { WorkListQuerySchema, WorkListSchema } from '@darkroom/api/admin/admin-work';
 import { rangeProblem } from '@darkroom/api/tasks/query-range';
-import { presentAdminTask, presentUpstream, presentUpstreams } from '../../presenters/admin-service.ts';
-import { StatusOfOtherKindError, listWork } from '../../presenters/admin-work.ts';
-import { logChange } from '../middleware/admin-request.ts';
+import { isTaskId } from '../../domain/workflow-ids.ts';
+import {
+  StatusOfOtherKindError,
+  listWork,
+  presentAdminTask,
+  presentRepairList,
+  presentRepairSummary,
+} from '../../presenters/admin-work.ts';
+import { presentUpstream, presentUpstreams } from '../../presenters/upstream.ts';
+import { readWorkAtUpstream } from '../../tasks/lifecycle/generations.ts';
+import { readTasksNeedingRepair } from '../../tasks/record/overdue.ts';
+import { readTask } from '../../tasks/record/read.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
+import { readTimeline } from '../../tasks/record/timeline.ts';
+import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
+import type { RepairPosition } from '../../tasks/repair/repair-record.ts';
+import { setDrained } from '../../upstreams/drain.ts';
+import { capsOf } from '../../upstreams/upstream-caps.ts';
+import { idleUpstream, reportUpstreams } from '../../upstreams/upstream-report.ts';
 import type { HttpContext } from '../app/context.ts';
-import { decodeCursor, encodeCursor } from '../app/cursor.ts';
+import { decodeCursor, encodeCursor, unknownCursor } from '../app/cursor.ts';
 import { invalidRequest, notFound, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { workflowsUrl } from '../app/workflow-links.ts';
+import { logChange } from './admin-request.ts';
 
 const shared = { method: 'GET', tag: 'Administration', access: 'operator' } as const;
 const ofUpstream = {
@@ -35,6 +46,10 @@ const ofUpstream = {
   errors: ['NOT_FOUND'],
   response: { kind: 'data', schema: UpstreamSchema },
 } as const;
+
+const DEFAULT_REPAIRS = 20;
+/** Ids of repairs: as many digits as every `bigint` can hold. */
+const REPAIR_ID = /^\d{1,18}$/;
 
 export function adminOperationRoutes(http: HttpContext): readonly Route[] {
   const { config, database } = http;
@@ -134,5 +149,40 @@ export function adminOperationRoutes(http: HttpContext): readonly Route[] {
         return presentAdminTask(task, events, work, workflows === undefined ? undefined : `${workflows}/${taskId}`);
       },
     }),
+    defineRoute({
+      ...shared,
+      path: '/admin/repairs',
+      operationId: 'adminListRepairs',
+      summary: 'List repairs',
+      description:
+        'Returns the repairs of all processes, newest first: tasks whose work had stopped and callbacks that were overdue. Repairs are kept for 30 days.',
+      query: RepairListQuerySchema,
+      response: { kind: 'data', schema: RepairListSchema },
+      async handle({ query: { size = DEFAULT_REPAIRS, cursor, kind } }) {
+        const after = cursor === undefined ? undefined : requirePosition(cursor);
+        const { repairs, hasMore } = await listRepairs(database, { size, after, kinds: kind });
+        const last = hasMore ? repairs.at(-1) : undefined;
+        const next = last && encodeCursor({ createdMicros: last.createdMicros, id: String(last.id) });
+        return presentRepairList(size, repairs, next);
+      },
+    }),
+    defineRoute({
+      ...shared,
+      path: '/admin/repairs/summary',
+      operationId: 'adminGetRepairSummary',
+      summary: 'Get a repair summary',
+      response: { kind: 'data', schema: RepairSummarySchema },
+      async handle() {
+        const [tasks, counts] = await Promise.all([readTasksNeedingRepair(database), countRepairs(database)]);
+        return presentRepairSummary(tasks, counts);
+      },
+    }),
   ];
+}
+
+/** @throws {RequestError} 400: this list did not return such a cursor. */
+function requirePosition(cursor: string): RepairPosition {
+  const { createdMicros, id } = decodeCursor(cursor);
+  if (!REPAIR_ID.test(id)) throw unknownCursor();
+  return { createdMicros, id: BigInt(id) };
 }

@@ -4,12 +4,12 @@ import { createSecretCipher } from '../../accounts/secret-cipher.ts';
 import { readVerifications } from '../../catalogue/live-verifications.ts';
 import type { LiveVerification } from '../../catalogue/live-verifications.ts';
 import type { OfferedProvider } from '../../catalogue/offer.ts';
-import { presentProvider } from '../../presenters/admin-providers.ts';
+import { presentProvider } from '../../presenters/upstream.ts';
 import { ProviderNotFoundError, changeProviderSettings } from '../../providers/change-settings.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { logChange } from '../middleware/admin-request.ts';
+import { logChange } from './admin-request.ts';
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const PARAMS = { provider: 'The name of the provider, as returned by `GET /admin/providers`.' };

@@ -6,7 +6,7 @@ import { readQueues } from '../../tasks/outbox/queues.ts';
 import { METRICS_TYPE } from '../../telemetry/metrics.ts';
 import { QueuesSchema } from '@darkroom/api/admin/admin';
 import { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
-import { presentCatalogue } from '../../presenters/admin-catalogue.ts';
+import { presentCatalogue } from '../../presenters/model.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

@@ -26,12 +26,10 @@ import type { Upload } from '../../objects/uploads.ts';
 import { presentBatch } from '../../presenters/batch.ts';
 import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest, violated } from '../app/errors.ts';
-
+import { invalidValue, violated } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry } from '../middleware/automatic-retry.ts';
-import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
+import { isAutomaticRetry, parseIdempotencyKey } from '../middleware/repeated-requests.ts';
 
 const BATCH_PARAM = { batchId: 'The batch id, as returned by `POST /v1/batches`.' };
 const DEFAULT_LIMIT = 20;
@@ -88,7 +86,7 @@ export function batchRoutes(http: HttpContext): readonly Route[] {
       response: { kind: 'json', schema: BatchListSchema },
       async handle({ caller, query: { limit = DEFAULT_LIMIT, after } }) {
         const page = await listBatches(http.database, caller.accountId, { after, limit }).catch((error: unknown) => {
-          if (error instanceof BatchNotFoundError) throw invalid('after', 'there is no such batch');
+          if (error instanceof BatchNotFoundError) throw invalidValue('after', 'there is no such batch');
           throw error;
         });
         const data = page.batches.map(presentBatch);
@@ -169,20 +167,16 @@ async function create(
 
 /** @throws {RequestError} 400: the account has no such file, or it is not for batches. */
 async function requireInput(http: HttpContext, accountId: string, id: string): Promise<Upload> {
-  const missing = () => invalid('input_file_id', 'there is no such file');
+  const missing = () => invalidValue('input_file_id', 'there is no such file');
   if (!isFileId(id)) throw missing();
   const file = await readUpload(http.database, accountId, id, http.now()).catch((error: unknown) => {
     throw error instanceof UploadNotFoundError ? missing() : error;
   });
   if (file.purpose !== 'batch') {
-    throw invalid('input_file_id', `the file has the purpose ${file.purpose ?? 'of an upload'}, and not batch`);
+    throw invalidValue('input_file_id', `the file has the purpose ${file.purpose ?? 'of an upload'}, and not batch`);
   }
   if (file.sizeBytes > MAX_BATCH_FILE_BYTES) {
-    throw invalid('input_file_id', `the file has more than ${MAX_BATCH_FILE_BYTES} bytes`);
+    throw invalidValue('input_file_id', `the file has more than ${MAX_BATCH_FILE_BYTES} bytes`);
   }
   return file;
-}
-
-function invalid(field: string, problem: string) {
-  return invalidRequest(`invalid request: ${field}: ${problem}`, { param: field, code: 'invalid_value' });
 }

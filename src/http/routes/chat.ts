@@ -7,13 +7,12 @@ import { checkChatBody } from '../../text/chat/decode-request.ts';
 import { ChatCompletionSchema } from '@darkroom/api/openai/chat-completion';
 import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 import type { HttpContext } from '../app/context.ts';
-import { setDeprecationHeaders } from '../middleware/deprecation.ts';
+import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
-import { decodeChatCall } from '../text/chat-call.ts';
-import { closedSignal } from '../text/closed-signal.ts';
+import { TEXT_RESPONSE_HEADERS, answerTextCall, closedSignal } from '../text/call.ts';
+import { decodeChatCall } from '../text/decode-call.ts';
 
 export function chatRoutes(http: HttpContext): readonly Route[] {
   return [

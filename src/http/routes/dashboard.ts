@@ -5,11 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { packageFile } from '../../config/package-root.ts';
-import { answerOtherMethod } from '../middleware/allow.ts';
-import type { HttpContext } from '../app/context.ts';
+import { answerOtherMethod, methodsOfPath } from '../app/unrouted.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { notFound } from '../app/errors.ts';
-import { methodsOfPath } from '../app/matched-route.ts';
-import type { RequestState } from '../app/request-state.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { CACHE_AN_HOUR, CACHE_FOREVER, answerFile, createStaticFiles } from '../app/static-files.ts';

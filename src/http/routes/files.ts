@@ -15,10 +15,9 @@ import { isPurposed, listFiles } from '../../objects/openai-files.ts';
 import { UploadNotFoundError, isFileId, markUploadDeleted, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { mediaResponse } from '../../objects/urls/media-response.ts';
-import { presentFile, uploadFileName } from '../../presenters/file.ts';
-import { presentOpenAiFile } from '../../presenters/openai-file.ts';
+import { presentFile, uploadFileName, presentOpenAiFile } from '../../presenters/file.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
+import { invalidValue } from '../app/errors.ts';
 import { WithoutEnvelope, defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { storeFile } from '../bodies/store-file.ts';
@@ -79,12 +78,7 @@ export function fileRoutes(http: HttpContext): readonly Route[] {
         const limit = Math.min(query.limit ?? MAX_LISTED_FILES, MAX_LISTED_FILES);
         const now = http.now();
         const page = await listFiles(http.database, caller.accountId, { purpose, order, limit, after, now });
-        if (page === undefined) {
-          throw invalidRequest('invalid request: after: there is no such file', {
-            param: 'after',
-            code: 'invalid_value',
-          });
-        }
+        if (page === undefined) throw invalidValue('after', 'there is no such file');
         const data = page.files.map(presentOpenAiFile);
         return {
           object: 'list',

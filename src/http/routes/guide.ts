@@ -9,9 +9,9 @@ import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
 import { CACHE_AN_HOUR, CACHE_FOREVER, CACHE_REVALIDATED, answerFile, createStaticFiles } from '../app/static-files.ts';
 import type { StaticFiles } from '../app/static-files.ts';
-import { answerOtherMethod } from '../middleware/allow.ts';
-import type { RequestState } from '../app/request-state.ts';
-import { protectPage } from '../middleware/security-headers.ts';
+import { answerOtherMethod } from '../app/unrouted.ts';
+import type { RequestState } from '../app/context.ts';
+import { protectPage } from '../middleware/response-headers.ts';
 
 const ROOT = '/guide';
 /** The URL that the pages themselves use. OpenAPI documents name none with a slash at the end. */

@@ -28,13 +28,19 @@ const ReadinessSchema = Type.Object(
 /** How long a check of the object store is reused, in milliseconds: each writes, reads and deletes an object. */
 const STORE_FRESH_MS = 5_000;
 
+const LIVENESS = '/healthz';
+const READINESS = '/readyz';
+
+/** Probes come from the machine or the cluster, not through the proxy, and hold nothing secret. */
+export const PROBES: ReadonlySet<string> = new Set([LIVENESS, READINESS]);
+
 export function healthRoutes(http: HttpContext): readonly Route[] {
   const isDatabaseUp = respondsInTime(0, () => http.database.check());
   const isStoreUp = lastKnown(STORE_FRESH_MS, () => http.store.check());
   return [
     defineRoute({
       method: 'GET',
-      path: '/healthz',
+      path: LIVENESS,
       operationId: 'getHealth',
       tag: 'Service',
       summary: 'Check liveness',
@@ -45,7 +51,7 @@ export function healthRoutes(http: HttpContext): readonly Route[] {
     }),
     defineRoute({
       method: 'GET',
-      path: '/readyz',
+      path: READINESS,
       operationId: 'getReadiness',
       tag: 'Service',
       summary: 'Check readiness',

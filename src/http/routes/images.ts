@@ -1,6 +1,4 @@
 /** `POST /v1/images/generations` and `/v1/images/edits` (contract §10): a task whose images are the response. */
-import { inputOf } from '../../catalogue/openai-input.ts';
-import { TaskSchema } from '@darkroom/api/tasks/task';
 import {
   ImageEditFormSchema,
   ImageEditRequestSchema,
@@ -8,21 +6,22 @@ import {
   ImagesResponseSchema,
 } from '@darkroom/api/openai/images';
 import type { ImageGenerationRequest } from '@darkroom/api/openai/images';
+import { TaskSchema } from '@darkroom/api/tasks/task';
+import { inputOf } from '../../catalogue/openai-input.ts';
 import type { HttpContext } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
+import { metadataOf } from '../media-calls/create.ts';
+import type { MediaCall } from '../media-calls/create.ts';
 import {
   MEDIA_ERRORS,
   MEDIA_FORM_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
-  metadataOf,
   withMediaHeaders,
-} from '../media-calls/call.ts';
-import type { MediaCall } from '../media-calls/call.ts';
-import { imageValueOf, readEditRequest } from '../media-calls/edit-request.ts';
-import { requireReturnable, respondWithImages } from '../media-calls/images.ts';
-import { withUploads } from '../media-calls/request-uploads.ts';
+} from '../media-calls/headers.ts';
+import { imageValueOf, readEditRequest, requireReturnable, respondWithImages } from '../media-calls/images.ts';
+import { withUploads } from '../media-calls/request-files.ts';
 
 export function imageRoutes(http: HttpContext): readonly Route[] {
   return [

@@ -10,15 +10,14 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { ParameterizedContext } from 'koa';
 import { createApiClient } from '@darkroom/api/client/api-client';
 import { ForbiddenError, UnauthenticatedError } from '../../accounts/authenticate.ts';
-import type { HttpContext } from '../app/context.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import type { RequestError } from '../app/errors.ts';
 import { createInProcessFetch } from '../app/in-process-fetch.ts';
 import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
-import type { RequestState } from '../app/request-state.ts';
 import { AnswerSchema, MessagesSchema } from '@darkroom/api/mcp/json-rpc';
 import { defineRoute } from '../app/route.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
 import type { Route } from '../app/route.ts';
 
 /**

@@ -6,7 +6,7 @@ import { requireModel } from '../../accounts/authenticate.ts';
 import { ModelDetailSchema, ModelListSchema } from '@darkroom/api/tasks/model';
 import { presentModel, presentModelDetail } from '../../presenters/model.ts';
 import type { HttpContext } from '../app/context.ts';
-import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

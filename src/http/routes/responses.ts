@@ -2,16 +2,19 @@
  * `POST /v1/responses` and the stored responses (spec §4.4, contract §9). A response is stored after its last byte
  * was sent; a request for it at that moment waits for it.
  */
+import { CompactionSchema, InputItemsSchema, InputTokensSchema, ResponseSchema } from '@darkroom/api/openai/response';
+import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import pRetry from 'p-retry';
 import { Type } from 'typebox';
-import { newTextCallId } from '../../domain/ids.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
+import { newTextCallId } from '../../domain/ids.ts';
+import type { DecodedBackgroundCall } from '../../text/background/context.ts';
+import { eraseRecord, findRecordedStream } from '../../text/background/event-log.ts';
+import type { RecordedStream } from '../../text/background/event-log.ts';
 import { compactionOf, summaryRequest } from '../../text/responses/compaction.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import type { ResponsesBody } from '../../text/responses/decode-request.ts';
 import { INCLUDABLE } from '../../text/responses/included.ts';
-import { CompactionSchema, InputItemsSchema, InputTokensSchema, ResponseSchema } from '@darkroom/api/openai/response';
-import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
 import {
   RESPONSE_RETENTION_DAYS,
   deleteResponse,
@@ -22,24 +25,20 @@ import {
   streamResponse,
 } from '../../text/responses/stored-responses.ts';
 import type { ResponseToSave } from '../../text/responses/stored-responses.ts';
-import type { DecodedBackgroundCall } from '../../text/background/context.ts';
-import { eraseRecord, findRecordedStream } from '../../text/background/event-log.ts';
-import type { RecordedStream } from '../../text/background/event-log.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
-import { taskIdHeader } from '../media-calls/call.ts';
-import { setDeprecationHeaders } from '../middleware/deprecation.ts';
-import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
 import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { TEXT_RESPONSE_HEADERS, answerTextCall } from '../text/call.ts';
-import { closedSignal } from '../text/closed-signal.ts';
+import { CREATE_BODY_BYTES } from '../bodies/json-body.ts';
+import { taskIdHeader } from '../media-calls/headers.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
+import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { cancelResponse, createInBackground, sendBackgroundStream } from '../text/background-response.ts';
-import { decodeResponseCall } from '../text/response-call.ts';
-import { imageReader, imageTasksOf } from '../text/response-images.ts';
-import { sendStoredStream } from '../text/stream.ts';
+import { TEXT_RESPONSE_HEADERS, answerTextCall, closedSignal, sendFrames } from '../text/call.ts';
+import { decodeResponseCall } from '../text/decode-call.ts';
+import { imageTasksOf } from '../text/image-tool.ts';
+import { imageReader } from '../text/task-images.ts';
 
 const ResponseQuery = Type.Object(
   {
@@ -227,7 +226,8 @@ export function responseRoutes(http: HttpContext): readonly Route[] {
           return undefined;
         }
         const frames = await streamResponse(http.database, caller.accountId, id, { ...options, startingAfter });
-        await sendStoredStream(http, { ctx, caller }, frames);
+        await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
+        await sendFrames(http, { ctx, caller }, frames);
         return undefined;
       },
     }),

@@ -1,33 +1,37 @@
 /** `POST /v1/audio/speech` (contract §10): a task whose file is the response, from its first bytes on. */
-import { contentTypeOf } from '@darkroom/media/media-types';
+import { buffer } from 'node:stream/consumers';
 import { SpeechModelsSchema, SpeechRequestSchema, VoicesQuerySchema, VoicesSchema } from '@darkroom/api/openai/speech';
 import type { SpeechRequest } from '@darkroom/api/openai/speech';
 import { TaskSchema } from '@darkroom/api/tasks/task';
+import { contentTypeOf } from '@darkroom/media/media-types';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { ignoredFields, inputOf, valuesOf } from '../../catalogue/openai-input.ts';
 import { isTextModel } from '../../catalogue/text-definition.ts';
-import { findWavSamples } from '../../domain/wav.ts';
 import { formatEvent } from '../../domain/server-sent-event.ts';
+import { MAX_WAV_HEAD_BYTES, findWavSamples } from '../../domain/wav.ts';
+import type { SampleFormat, WavSamples } from '../../domain/wav.ts';
+import type { ServableOutput } from '../../objects/outputs/outputs.ts';
 import { disposition } from '../../objects/urls/media-response.ts';
 import { outputFileName } from '../../presenters/task.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
+import { runMediaCall } from '../media-calls/call.ts';
+import { metadataOf } from '../media-calls/create.ts';
 import {
   MEDIA_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
-  metadataOf,
-  runMediaCall,
   warnOfIgnored,
   warningHeaderOf,
   withMediaHeaders,
-} from '../media-calls/call.ts';
+} from '../media-calls/headers.ts';
 import { openLiveFile } from '../media-calls/live-file.ts';
 import type { FileForm, LiveFile } from '../media-calls/live-file.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
-import { RawSamples, contentTypeOfSamples, readSamples } from '../media-calls/raw-samples.ts';
+
+const NOTHING = Buffer.alloc(0);
 
 export function speechRoutes(http: HttpContext): readonly Route[] {
   return [
@@ -148,7 +152,7 @@ async function speak(
   sendStream(http, ctx, await http.store.read(objectKey), sizeBytes);
 }
 
-/** Raw samples, of a file that is WAV. */
+/** `response_format: pcm`: the samples of a WAV file without its head. */
 const SAMPLES: NonNullable<FileForm['content']> = {
   isIn: (beginning) => findWavSamples(beginning) !== undefined,
   open() {
@@ -183,3 +187,58 @@ const AS_EVENTS: FileForm = {
       data: { type: 'speech.audio.done', usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } },
     }),
 };
+
+/**
+ * The type of raw samples, with their rate and channels, which no other part of the response says. RFC 4856 has these
+ * parameters for L16, whose bytes are in the other order.
+ */
+function contentTypeOfSamples({ rate, channels }: SampleFormat): string {
+  return `audio/pcm;rate=${rate};channels=${channels}`;
+}
+
+/** Takes the samples out of a WAV file that arrives in pieces. */
+class RawSamples {
+  #head: Buffer | undefined = NOTHING;
+  #bytesLeft = 0;
+
+  /** @throws {RequestError} the file has none. */
+  take(bytes: Buffer): Buffer {
+    if (this.#head === undefined) return this.#cut(bytes);
+    this.#head = Buffer.concat([this.#head, bytes]);
+    const samples = findWavSamples(this.#head);
+    if (samples === undefined) {
+      if (this.#head.length >= MAX_WAV_HEAD_BYTES) throw noSamples();
+      return NOTHING;
+    }
+    const first = this.#head.subarray(samples.start);
+    this.#head = undefined;
+    this.#bytesLeft = samples.byteLength;
+    return this.#cut(first);
+  }
+
+  /** What follows the samples is none. */
+  #cut(bytes: Buffer): Buffer {
+    const taken = bytes.length > this.#bytesLeft ? bytes.subarray(0, this.#bytesLeft) : bytes;
+    this.#bytesLeft -= taken.length;
+    return taken;
+  }
+}
+
+/** The samples of a stored file. @throws {RequestError} it has none. */
+async function readSamples(
+  { store }: HttpContext,
+  { objectKey, sizeBytes }: Pick<ServableOutput, 'objectKey' | 'sizeBytes'>,
+): Promise<WavSamples> {
+  const end = Math.min(sizeBytes, MAX_WAV_HEAD_BYTES) - 1;
+  const samples = findWavSamples(await buffer(await store.read(objectKey, { start: 0, end })));
+  const byteLength = Math.min(samples?.byteLength ?? 0, sizeBytes - (samples?.start ?? 0));
+  if (samples === undefined || byteLength <= 0) throw noSamples();
+  return { ...samples, byteLength };
+}
+
+function noSamples(): RequestError {
+  return new RequestError('unavailable', 'the file of the task has no raw samples of 16 bits', {
+    code: 'no_output',
+    headers: { 'x-should-retry': 'false' },
+  });
+}

@@ -4,10 +4,10 @@
 import { Type } from 'typebox';
 import { isTerminal } from '../../domain/task-status.ts';
 import { readTaskInput } from '../../tasks/record/input.ts';
-import { presentInput } from '../../presenters/input.ts';
+import { presentInput } from '../../presenters/task.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';
-import { DEPRECATION_HEADERS } from '../middleware/deprecation.ts';
+import { DEPRECATION_HEADERS } from '../middleware/response-headers.ts';
 import { preferredWait, waitForStatusChange } from '../streams/long-poll.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';

@@ -1,24 +1,30 @@
 /**
- * `GET /v1/tasks/{taskId}/events` (contract §4): the timeline as a list, or as a live stream that ends with the task.
+ * What has happened to a task (contract §4, §6): its timeline, as a list or as a live stream that ends with the task,
+ * and the attempts of its callback, which can be delivered once more.
  */
+import { CallbackAttemptsSchema } from '@darkroom/api/tasks/callback';
+import { EventsSchema } from '@darkroom/api/tasks/event';
+import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { ParameterizedContext } from 'koa';
 import { Type } from 'typebox';
 import type { Caller } from '../../accounts/authenticate.ts';
+import { readCallback } from '../../callbacks/attempts.ts';
+import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { presentCallback } from '../../presenters/callback.ts';
+import { presentEvent } from '../../presenters/task.ts';
+import { redeliverCallback } from '../../tasks/lifecycle/redeliver.ts';
+import { readTask } from '../../tasks/record/read.ts';
 import { MAX_EVENTS_PER_PAGE, readTimeline } from '../../tasks/record/timeline.ts';
 import type { TaskEvent, TimelinePart } from '../../tasks/record/timeline.ts';
-import { EventsSchema } from '@darkroom/api/tasks/event';
-import { presentEvent } from '../../presenters/event.ts';
-import type { HttpContext } from '../app/context.ts';
-import { wantsEventStream } from '../streams/event-stream.ts';
-import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
-import type { EventStream } from '../streams/event-stream.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { defineRoute } from '../app/route.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
 import type { Route } from '../app/route.ts';
-import { taskIdOf } from './task-response.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
+import { wantsEventStream } from '../streams/event-stream.ts';
+import type { EventStream } from '../streams/event-stream.ts';
+import { respondWithTask, taskIdOf } from './task-response.ts';
 
 const EventsQuery = Type.Object(
   {
@@ -76,6 +82,40 @@ export function taskEventRoutes(http: HttpContext): readonly Route[] {
         await holdShareUntilClosed(http.waitingResponses, caller.accountId, ctx.res);
         stream(http, ctx, caller, taskId, part);
         return undefined;
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/tasks/{taskId}/callback/attempts',
+      operationId: 'listCallbackAttempts',
+      tag: 'Tasks',
+      summary: 'List callback attempts of a task',
+      access: 'tasks:read',
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
+      response: { kind: 'data', schema: CallbackAttemptsSchema },
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
+      async handle({ caller, params }) {
+        const task = await readTask(http.database, taskIdOf(params), caller.accountId);
+        return presentCallback(task.callback === null ? undefined : await readCallback(http.database, task.id));
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/v1/tasks/{taskId}/callback/redeliver',
+      operationId: 'redeliverCallback',
+      tag: 'Tasks',
+      summary: 'Redeliver the callback of a task',
+      description:
+        'Restarts the schedule of attempts and returns the task. Has no effect while a delivery is in progress. Returns 400 if the task has not ended, was created without a callback, or its callback URL was erased.',
+      access: 'tasks:write',
+      params: { taskId: 'The task id, as returned by `POST /v1/tasks`.' },
+      response: { kind: 'data', schema: TaskSchema },
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
+      async handle({ ctx, caller, params }) {
+        const taskId = taskIdOf(params);
+        const { accountId } = caller;
+        if (await redeliverCallback(http.database, accountId, taskId)) http.wakeLauncher();
+        return respondWithTask(ctx, http, await readTask(http.database, taskId, accountId));
       },
     }),
   ];

@@ -11,9 +11,8 @@ import { TaskNotFoundError } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import { presentTask } from '../../presenters/task.ts';
 import type { WireTask } from '@darkroom/api/tasks/task';
-import type { HttpContext } from '../app/context.ts';
-import { setDeprecationHeaders } from '../middleware/deprecation.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
+import { setDeprecationHeaders } from '../middleware/response-headers.ts';
 
 /** @throws {TaskNotFoundError} the string cannot be a task's id. */
 export function taskIdOf({ taskId = '' }: Readonly<Record<string, string>>): TaskId {

@@ -3,8 +3,6 @@
  * of a task is the response.
  */
 import { buffer } from 'node:stream/consumers';
-import type { TSchema } from 'typebox';
-import { TaskSchema } from '@darkroom/api/tasks/task';
 import {
   TranscriptionFormSchema,
   TranscriptionRequestSchema,
@@ -13,7 +11,9 @@ import {
   TranslationRequestSchema,
 } from '@darkroom/api/openai/transcription';
 import type { Transcription, TranscriptionRequest } from '@darkroom/api/openai/transcription';
+import { TaskSchema } from '@darkroom/api/tasks/task';
 import { contentTypeOf } from '@darkroom/media/media-types';
+import type { TSchema } from 'typebox';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { UnsupportedFieldError, inputOf, transcriptFormatOf } from '../../catalogue/openai-input.ts';
@@ -22,32 +22,31 @@ import { presentFile } from '../../presenters/file.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
+import { frameOf } from '../../text/encoder.ts';
 import { mimeTypeOfFormat } from '../../transcripts/formats.ts';
 import type { TranscriptFormat } from '../../transcripts/formats.ts';
-import type { Transcript } from '../../transcripts/transcript.ts';
 import { MAX_TRANSCRIPT_BYTES } from '../../transcripts/transcript-file.ts';
+import { transcriptOf } from '../../transcripts/transcript.ts';
+import type { Transcript, TranscriptSegment } from '../../transcripts/transcript.ts';
 import type { HttpContext } from '../app/context.ts';
-import { RequestError, invalidRequest, violated } from '../app/errors.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { RequestError, invalidRequest, invalidValue } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
-import { FormDecoder } from '../bodies/form-fields.ts';
 import { storeUpload } from '../bodies/store-upload.ts';
+import { FormDecoder } from '../bodies/upload-body.ts';
+import { runMediaCall, streamMediaCall } from '../media-calls/call.ts';
+import { metadataOf } from '../media-calls/create.ts';
+import type { MediaCall } from '../media-calls/create.ts';
 import {
   MEDIA_FORM_ERRORS,
   MEDIA_REQUEST_HEADERS,
   mediaResponseHeaders,
-  metadataOf,
-  runMediaCall,
   warnOfIgnored,
   warningHeaderOf,
   withMediaHeaders,
-} from '../media-calls/call.ts';
-import type { MediaCall } from '../media-calls/call.ts';
+} from '../media-calls/headers.ts';
 import { requireOutputs, sendStream, servable } from '../media-calls/outputs.ts';
-import { withUploads } from '../media-calls/request-uploads.ts';
-import { streamMediaCall } from '../media-calls/stream.ts';
-import { parseTranscript, transcriptFrames, transcriptionOf } from '../media-calls/transcript-body.ts';
+import { requireParsed, withUploads } from '../media-calls/request-files.ts';
 
 const TEXT_TYPES = ['text/plain', 'application/x-subrip', 'text/vtt'];
 /** Fields that are lists; `include[]` alone is one at OpenAI, too. */
@@ -146,9 +145,7 @@ async function transcribe(
       storeUpload(http, ctx.req, accountId, form, { isHeard: true }),
     );
     uploads.add(upload.id);
-    const parsed = parse(decoder.fields());
-    if (parsed.violation !== undefined) throw violated(parsed.violation, openAiCodeOf(parsed.violation));
-    const fields = parsed.value;
+    const fields = requireParsed(parse, decoder.fields());
     const { stream = false, response_format: format = 'json' } = fields;
     if (stream) requireStreamed(format);
     const model = http.catalogue.resolve(fields.model, undefined);
@@ -202,8 +199,7 @@ function heldSeconds({ pricing }: ModelDefinition, { mimeType, durationSeconds }
   // Another type is rejected by the model's schema, which names what it takes.
   if (pricing.unit !== 'input_second' || !/^(audio|video)\//.test(mimeType)) return {};
   if (durationSeconds === null) {
-    const message = 'invalid request: file: its length cannot be measured; the recording may be damaged';
-    throw invalidRequest(message, { param: 'file', code: 'invalid_value' });
+    throw invalidValue('file', 'its length cannot be measured; the recording may be damaged');
   }
   const field = pricing.hold?.field;
   return field === undefined ? {} : { [field]: Math.max(1, Math.ceil(durationSeconds)) };
@@ -219,7 +215,7 @@ async function respond(
   const format = transcriptFormatOf(responseFormat);
   if (format === undefined) throw new UnsupportedFieldError(ended.model, 'response_format', responseFormat);
   if (format === 'json') {
-    return transcriptionOf(await transcriptOf(http, ended), responseFormat === 'verbose_json' ? task : undefined);
+    return transcriptionOf(await readTranscript(http, ended), responseFormat === 'verbose_json' ? task : undefined);
   }
   const { objectKey, sizeBytes, mimeType } = await servable(http, fileOf(http, ended, format));
   const file = await http.store.read(objectKey);
@@ -229,10 +225,10 @@ async function respond(
 }
 
 async function framesOf(http: HttpContext, ended: TaskDetail): Promise<AsyncIterable<string>> {
-  return transcriptFrames(await transcriptOf(http, ended));
+  return transcriptFrames(await readTranscript(http, ended));
 }
 
-async function transcriptOf(http: HttpContext, ended: TaskDetail): Promise<Transcript> {
+async function readTranscript(http: HttpContext, ended: TaskDetail): Promise<Transcript> {
   const { objectKey } = await servable(http, fileOf(http, ended, 'json'));
   const transcript = parseTranscript((await buffer(await http.store.read(objectKey))).toString());
   if (transcript === undefined) throw noTranscript();
@@ -251,4 +247,59 @@ function noTranscript(): RequestError {
     code: 'no_output',
     headers: { 'x-should-retry': 'false' },
   });
+}
+
+/** @param text of a file in our JSON (transcripts/formats.ts). @returns undefined: it is no transcript. */
+function parseTranscript(text: string): Transcript | undefined {
+  try {
+    return transcriptOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** OpenAI's `json` and `verbose_json`. @param task of `verbose_json`; undefined: the response is `json`. */
+function transcriptionOf(
+  { text, durationSeconds, language = '', segments = [] }: Transcript,
+  task: Transcription['task'],
+): Transcription {
+  const usage =
+    durationSeconds === undefined ? {} : { usage: { type: 'duration', seconds: Math.ceil(durationSeconds) } as const };
+  if (task === undefined) return { text, ...usage };
+  return {
+    task,
+    // Of what was written: "always english".
+    language: task === 'translate' ? 'english' : language,
+    duration: durationSeconds ?? segments.at(-1)?.end ?? 0,
+    text,
+    segments: segments.map(segmentOf),
+    ...usage,
+  };
+}
+
+/** Clients expect every member; what providers do not report is 0. */
+function segmentOf({ start, end, text }: TranscriptSegment, id: number) {
+  const unknown = { seek: 0, tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 0, no_speech_prob: 0 };
+  return { id, start, end, text, ...unknown };
+}
+
+/** The events of a stream: the text in pieces, one for each segment, and then as a whole. */
+async function* transcriptFrames(transcript: Transcript): AsyncGenerator<string> {
+  for (const delta of deltasOf(transcript)) yield frameOf({ type: 'transcript.text.delta', delta });
+  yield frameOf({ type: 'transcript.text.done', text: transcript.text });
+}
+
+/** Together they are the text. From a segment on that does not continue it, the rest is one piece. */
+function* deltasOf({ text, segments = [] }: Transcript): Generator<string> {
+  let sent = 0;
+  for (const segment of segments) {
+    if (segment.text === '') continue;
+    let begin = sent;
+    while (begin < text.length && /\s/.test(text.charAt(begin))) begin += 1;
+    if (!text.startsWith(segment.text, begin)) break;
+    const end = begin + segment.text.length;
+    yield text.slice(sent, end);
+    sent = end;
+  }
+  if (sent < text.length) yield text.slice(sent);
 }

@@ -1,6 +1,9 @@
-/** `/v1/videos` (contract §10): tasks of video models as OpenAI's clients create, poll, list and delete them. */
+/**
+ * `/v1/videos` (contract §10): tasks of video models as OpenAI's clients create, poll, list, download and delete them.
+ */
 import {
   DeletedVideoSchema,
+  VideoContentQuerySchema,
   VideoFormSchema,
   VideoListQuerySchema,
   VideoListSchema,
@@ -14,8 +17,7 @@ import { inputOf } from '../../catalogue/openai-input.ts';
 import { secondsUntilNextPoll } from '../../domain/poll-advice.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
-import { presentInput } from '../../presenters/input.ts';
-import { presentTask } from '../../presenters/task.ts';
+import { outputFileName, presentInput, presentTask } from '../../presenters/task.ts';
 import { REMIXED_FROM } from '../../presenters/video.ts';
 import { cancelTask } from '../../tasks/lifecycle/cancel.ts';
 import { eraseTask } from '../../tasks/lifecycle/erase.ts';
@@ -27,21 +29,21 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
+import { metadataOf, startMediaCall } from '../media-calls/create.ts';
+import { MEDIA_ERRORS, MEDIA_REQUEST_HEADERS, mediaResponseHeaders, withMediaHeaders } from '../media-calls/headers.ts';
+import { servable } from '../media-calls/outputs.ts';
+import { withUploads } from '../media-calls/request-files.ts';
 import {
-  MEDIA_ERRORS,
-  MEDIA_REQUEST_HEADERS,
-  mediaResponseHeaders,
-  metadataOf,
-  startMediaCall,
-  withMediaHeaders,
-} from '../media-calls/call.ts';
-import { withUploads } from '../media-calls/request-uploads.ts';
-import { requireVideoFile } from '../media-calls/video-files.ts';
-import { readVideoRequest } from '../media-calls/video-request.ts';
-import { findVideo, presentOneVideo, presentVideos } from '../media-calls/videos.ts';
-import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/deprecation.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
+  findVideo,
+  presentOneVideo,
+  presentVideos,
+  readVideoRequest,
+  requireVideoFile,
+} from '../media-calls/videos.ts';
+import { holdShareUntilClosed } from '../middleware/limits.ts';
+import { DEPRECATION_HEADERS, setDeprecationHeaders } from '../middleware/response-headers.ts';
 import { waitForStatusChange } from '../streams/long-poll.ts';
+import { FILE_RESPONSES, sendStoredFile } from '../streams/stored-file.ts';
 
 /** How long deleting waits for a task in progress to end, in seconds; then the client is to try again. */
 const DELETE_WAIT_SECONDS = 20;
@@ -53,6 +55,10 @@ const POLL_HEADERS = {
   ...DEPRECATION_HEADERS,
   'openai-poll-after-ms': "When the next poll is worthwhile, in milliseconds. OpenAI's clients obey it.",
 };
+
+const CONTENT_TYPES = ['video/*', 'image/*'];
+/** How long a redirect to the store itself is valid, in seconds. */
+const DIRECT_SECONDS = 60;
 
 export function videoRoutes(http: HttpContext): readonly Route[] {
   const video = { kind: 'json', schema: VideoSchema } as const;
@@ -139,6 +145,30 @@ export function videoRoutes(http: HttpContext): readonly Route[] {
       response: { kind: 'json', schema: DeletedVideoSchema },
       errors: ['NOT_FOUND', 'RESPONSE_IN_PROGRESS', 'TASK_PRUNED'],
       handle: (request) => remove(http, request),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/videos/{videoId}/content',
+      operationId: 'downloadVideo',
+      tag: 'Videos',
+      summary: 'Download a video',
+      description:
+        'Supports conditional and range requests, as signed URLs do. Returns 404 until the video is `completed`.',
+      access: 'tasks:read',
+      params: { videoId: 'The id of the video, which is that of its task.' },
+      query: VideoContentQuerySchema,
+      headers: { Range: 'A single range of bytes.' },
+      response: { kind: 'other', mimeTypes: CONTENT_TYPES, description: 'The bytes.' },
+      otherResponses: { 206: { description: 'The requested range.', mimeTypes: CONTENT_TYPES }, ...FILE_RESPONSES },
+      errors: ['NOT_FOUND', 'TASK_PRUNED'],
+      async handle({ ctx, caller, params, query: { variant = 'video' } }) {
+        const { task } = await findVideo(http, caller.accountId, params['videoId']);
+        const output = requireVideoFile(http, task, variant);
+        const { objectKey: key, ...record } = await servable(http, output);
+        const file = { ...record, key, id: output.id, fileName: outputFileName(task.id, output) };
+        const expireAt = Math.floor(http.now() / 1000) + DIRECT_SECONDS;
+        return sendStoredFile(http, ctx, file, { expireAt, isForAnyPage: false });
+      },
     }),
   ];
 }

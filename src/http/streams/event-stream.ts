@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import { formatEvent } from '../../domain/server-sent-event.ts';
 import type { ServerSentEvent } from '../../domain/server-sent-event.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { RequestState } from '../app/context.ts';
 
 /** Contract §4: "a comment `: keep-alive` after 15 s of silence". */
 const SILENCE_MS = 15_000;

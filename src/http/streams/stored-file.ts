@@ -4,8 +4,7 @@ import { contentTypeOf } from '@darkroom/media/media-types';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { disposition, mediaResponse } from '../../objects/urls/media-response.ts';
 import type { MediaRequest } from '../../objects/urls/media-response.ts';
-import type { HttpContext } from '../app/context.ts';
-import type { RequestState } from '../app/request-state.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 
 export interface StoredFile extends Pick<MediaRequest, 'key' | 'sizeBytes' | 'mimeType' | 'sha256' | 'fileName'> {
   readonly id: string;

@@ -11,12 +11,9 @@ import { checkChatBody } from '../../text/chat/decode-request.ts';
 import type { TextLedger } from '../../text/money/text-ledger.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';
 import type { HttpContext } from '../app/context.ts';
-import { invalidRequest, problemOf } from '../app/errors.ts';
-import { parseJson } from '../bodies/json-body.ts';
-import { createLineBodies } from '../bodies/line-bodies.ts';
-import { decodeChatCall } from './chat-call.ts';
-import { textProblemOf } from './problem.ts';
-import { decodeResponseCall } from './response-call.ts';
+import { invalidRequest, problemOf, textProblemOf } from '../app/errors.ts';
+import { createLineBodies, parseJson } from '../bodies/json-body.ts';
+import { decodeChatCall, decodeResponseCall } from './decode-call.ts';
 
 export function createBackgroundContext(http: HttpContext, ledger: TextLedger): BackgroundContext {
   return {

@@ -25,14 +25,17 @@ import {
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import type { RouteRequest } from '../app/route.ts';
-import { isAutomaticRetry, mismatchFor, resultFingerprint, whenClosed } from '../middleware/automatic-retry.ts';
-import { parseIdempotencyKey } from '../middleware/idempotency-key.ts';
-import { holdShareUntilClosed } from '../middleware/waiting-responses.ts';
-import { closedSignal } from './closed-signal.ts';
-import { setTextLimitHeaders } from './limits.ts';
-import { decodeResponseCall } from './response-call.ts';
-import { imageReader, withRecordedImages } from './response-images.ts';
-import { sendFrames } from './stream.ts';
+import { holdShareUntilClosed, setTextLimitHeaders } from '../middleware/limits.ts';
+import {
+  isAutomaticRetry,
+  mismatchFor,
+  parseIdempotencyKey,
+  resultFingerprint,
+  whenClosed,
+} from '../middleware/repeated-requests.ts';
+import { closedSignal, sendFrames } from './call.ts';
+import { decodeResponseCall } from './decode-call.ts';
+import { imageReader, withRecordedImages } from './task-images.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Served = Pick<RouteRequest<never, unknown>, 'ctx' | 'caller'>;

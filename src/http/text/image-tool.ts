@@ -2,6 +2,7 @@
  * The built-in tool `image_generation` of a response (contract §9.9): each image is an ordinary task of the caller,
  * created as `/v1/images/generations` creates it. What can be wrong with the tool is validated before anything is held.
  */
+import type { ParameterizedContext } from 'koa';
 import pRetry from 'p-retry';
 import { requireModel, requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
@@ -9,27 +10,29 @@ import { inputOf } from '../../catalogue/openai-input.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
+import { newId } from '../../domain/ids.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
-import { attachRetry, forgetResponse } from '../../tasks/create/awaited-responses.ts';
+import { attachRetry, forgetResponse, markReceived, releaseResponse } from '../../tasks/create/awaited-responses.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import { factsOf as factsOfBody } from '../../tasks/record/body-facts.ts';
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
+import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';
 import type { ImageCallItem } from '../../text/responses/items.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { ImageTool, RequestedImageTool } from '../../text/tools/image-tool.ts';
-import type { HttpContext } from '../app/context.ts';
-import { resultFingerprint } from '../middleware/automatic-retry.ts';
+import type { HttpContext, RequestState } from '../app/context.ts';
 import { RequestError, problemOf } from '../app/errors.ts';
-import { createBudget } from '../app/register-routes.ts';
-import { inFieldsOf } from '../media-calls/call.ts';
+import { describeFailure, inFieldsOf } from '../media-calls/failure.ts';
 import type { FieldNames } from '../media-calls/failure.ts';
-import { describeFailure } from '../media-calls/failure.ts';
-import { whenThereIsRoom } from './await-room.ts';
-import { waitForTask } from './await-task.ts';
-import { imageOutputOf, readImage } from './task-images.ts';
+import { taskIdHeader } from '../media-calls/headers.ts';
+import { createBudget } from '../middleware/limits.ts';
+import { isAutomaticRetry, resultFingerprint, whenClosed } from '../middleware/repeated-requests.ts';
+import { waitForTask, whenThereIsRoom } from './await-task.ts';
+import type { TextCallRequest, WaitingClient } from './decode-call.ts';
+import { imageAllowance, imageOutputOf, readImage } from './task-images.ts';
 import type { ImageAllowance } from './task-images.ts';
 
 const ENDPOINT = 'images/generations';
@@ -40,7 +43,7 @@ const NO_TURNS = (): Promise<void> => Promise.resolve();
 const RETRIES = { retries: 3, minTimeout: 200, factor: 3 };
 
 /** The attempt of a client to get a response. */
-export interface Attempt {
+interface Attempt {
   /**
    * Identifies it among the requests that wait for a task (tasks/create/awaited-responses.ts). Undefined: no client
    * waits. The images are then not read here, because each reader of the response reads them, and a rate limit delays
@@ -53,7 +56,7 @@ export interface Attempt {
   readonly sent: Readonly<Record<string, unknown>>;
 }
 
-export interface ImageToolCall {
+interface ImageToolCall {
   readonly caller: Caller;
   readonly responseId: string;
   readonly textModel: Pick<TextModelDefinition, 'name' | 'imageModel'>;
@@ -233,4 +236,86 @@ function factsOfOutput(output: TaskDetail['outputs'][number] | undefined) {
     ...(width === null || height === null ? {} : { size: `${width}x${height}` }),
     output_format: mimeType.replace(/^image\//, ''),
   };
+}
+
+/**
+ * The tool of a request, if its model may call it.
+ *
+ * @throws as `prepareImageTool`.
+ */
+export function imageToolOf(
+  http: HttpContext,
+  request: TextCallRequest,
+  call: {
+    readonly model: TextModelDefinition;
+    readonly body: ResponsesBody;
+    readonly decoded: Pick<DecodedResponsesRequest, 'imageTool'>;
+  },
+): ImageTool | undefined {
+  const { imageTool: requested } = call.decoded;
+  if (requested === undefined) return undefined;
+  const { client } = request;
+  return prepareImageTool(http, {
+    caller: request.caller,
+    responseId: request.id,
+    textModel: call.model,
+    requested,
+    allowance: imageAllowance(http, request),
+    attempt: { waiter: client?.waiter, isRetry: client?.isRetry === true, sent: call.body },
+    onTask: client?.onTask,
+  });
+}
+
+/** The images of a response whose client waits. */
+interface ResponseImages {
+  readonly client: WaitingClient;
+  /** Records whether the images arrive with the answer: an automatic retry of a client that did not get them does. */
+  track<Answer>(answering: Promise<Answer>): Promise<Answer>;
+}
+
+/** @param isStreamed once the head of a stream was sent, no client repeats the request. */
+export function imageTasksOf(
+  http: HttpContext,
+  ctx: ParameterizedContext<RequestState>,
+  isStreamed: boolean,
+): ResponseImages {
+  const waiter = newId('req');
+  let tasks: readonly TaskId[] | undefined;
+  let isAnswered = isStreamed;
+  return {
+    client: {
+      waiter,
+      isRetry: isAutomaticRetry(ctx),
+      onTask(taskIds) {
+        if (tasks === undefined) {
+          whenClosed(ctx.res, (isFinished) => {
+            void recordEnd(http, tasks ?? [], isFinished && isAnswered ? undefined : waiter);
+          });
+        }
+        tasks = taskIds;
+        const [first] = taskIds;
+        if (first !== undefined) ctx.state.createdTaskId = first;
+        if (!ctx.headerSent) ctx.set(taskIdHeader(http), taskIds.join(', '));
+      },
+    },
+    async track(answering) {
+      const answer = await answering;
+      isAnswered = true;
+      return answer;
+    },
+  };
+}
+
+/** Never fails: what is not recorded lets a retry get the images again. @param waiter which did not get them. */
+async function recordEnd(
+  { database, logger }: Pick<HttpContext, 'database' | 'logger'>,
+  taskIds: readonly TaskId[],
+  waiter: string | undefined,
+): Promise<void> {
+  for (const taskId of taskIds) {
+    const recorded = waiter === undefined ? markReceived(database, taskId) : releaseResponse(database, taskId, waiter);
+    await recorded.catch((error: unknown) => {
+      logger.warn({ err: error, taskId }, 'recording the end of a response failed');
+    });
+  }
 }

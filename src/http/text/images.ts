@@ -1,19 +1,19 @@
 /**
  * Prepares the images of a text request before any upstream is called: their URLs are checked, and where the operator
- * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing. Files of the account
- * always become part of what the upstream gets.
+ * configured it (`TEXT_IMAGES=inline`) they are fetched here, so that the upstream fetches nothing. Files of the
+ * account always become part of what the upstream gets.
  */
 import { buffer } from 'node:stream/consumers';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { isPhonePhotograph } from '@darkroom/media/media-types';
 import { requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
+import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
+import type { Upload } from '../../objects/uploads.ts';
 import { checkImageAddresses, fileIdOf } from '../../text/image-addresses.ts';
 import type { ImageAddress } from '../../text/image-addresses.ts';
 import { IMAGE_TYPES, IMAGE_WAIT_MS, MAX_INLINED, asBase64, inlineImages } from '../../text/inline-images.ts';
 import type { InlinedImages } from '../../text/inline-images.ts';
-import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
-import type { Upload } from '../../objects/uploads.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
@@ -32,7 +32,8 @@ interface Reading {
 /**
  * @param until aborted when the images are no longer needed: what is under way ends, and their memory is released.
  * @returns the images that were fetched or read, by URL.
- * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image, or the account has no such file. @throws {ShareExhaustedError}
+ * @throws {InvalidTextRequest} a URL is not permitted, or leads to no image, or the account has no such file. @throws
+ *   {ShareExhaustedError}
  * @throws {ForbiddenError} the key may not read files.
  */
 export async function prepareImages(

@@ -28,14 +28,14 @@ export const MUTANTS: readonly AttackMutant[] = [
     attack: 'batches of large lines',
     patches: [
       {
-        file: 'src/http/bodies/line-bodies.js',
+        file: 'src/http/bodies/json-body.js',
         find: 'allowance.hold(Math.min(bytes, bodies.mostAtOnce));',
         replace: '',
       },
       {
-        file: 'src/http/bodies/line-bodies.js',
-        find: 'parseJson(bytes, values, {',
-        replace: "(() => ({ kind: 'parsed', value: JSON.parse(Buffer.from(bytes).toString()), isLarge: false }))({",
+        file: 'src/http/bodies/json-body.js',
+        find: '=> parseJson(bytes, values, {',
+        replace: "=> (() => ({ kind: 'parsed', value: JSON.parse(Buffer.from(bytes).toString()), isLarge: false }))({",
       },
     ],
   },
@@ -53,7 +53,7 @@ export const MUTANTS: readonly AttackMutant[] = [
     attack: 'completions with a wrong hash',
     patches: [
       {
-        file: 'src/http/routes/uploads.js',
+        file: 'src/http/bodies/complete-upload.js',
         find: 'await requireHash(http, upload, { parts, hash, md5 });',
         replace: `{
           const options = { maxBytes: sizeOfParts(parts) };

@@ -98,7 +98,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'key-forgotten',
     invariant: oneTaskPerKey,
-    patches: [{ file: 'src/http/middleware/idempotency-key.js', find: 'return key;', replace: 'return undefined;' }],
+    patches: [{ file: 'src/http/middleware/repeated-requests.js', find: 'return key;', replace: 'return undefined;' }],
   },
   {
     name: 'submitted-again',
