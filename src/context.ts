@@ -26,7 +26,7 @@ import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/
 import { createStalledRows } from './limits/stalled-rows.ts';
 import { createUpstreamDatabase } from './limits/upstream-database.ts';
 import { FILE_MS, createMediaInspector } from '@darkroom/media/inspect';
-import { createInspectionTurns } from './limits/inspection-turns.ts';
+import { createInspectionTurns } from './limits/media-turns.ts';
 import { createCredentialProbes } from './providers/credential-probes.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
 import type { Provider } from './providers/provider.ts';

@@ -2,7 +2,7 @@
  * `darkroom admin`: accounts, keys, money and tasks from the command line. It works on the database of the
  * environment, or on that of the installation that runs in the data directory, and prints which one.
  */
-import { unknownVariables } from '../config/unknown-variables.ts';
+import { unknownVariables } from '../config/likely-mistakes.ts';
 import { accountCommands } from './admin/accounts.ts';
 import { createAdminProgram } from './admin/arguments.ts';
 import type { Group } from './admin/arguments.ts';

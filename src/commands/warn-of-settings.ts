@@ -1,5 +1,5 @@
 /** At its start a role reports which variables look like misspelled settings, and what production usually sets. */
-import { unknownVariables } from '../config/unknown-variables.ts';
+import { unknownVariables } from '../config/likely-mistakes.ts';
 import { unsetForProduction } from '../config/production.ts';
 import type { Logger } from '../telemetry/log.ts';
 

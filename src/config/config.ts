@@ -11,7 +11,7 @@ import { EnvironmentReader } from './environment.ts';
 import type { UpstreamEnvironment } from './environment.ts';
 import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
-import { readDatabase, readDirectDatabase } from './database.ts';
+import { readDatabase, readDirectDatabase } from './connections.ts';
 import { rejectDevelopmentDefaults } from './production.ts';
 import { readTemporal, readTemporalUiUrl } from './temporal.ts';
 import type { TemporalConfig } from './temporal.ts';

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream';
 import { abortReason } from '../domain/abort-reason.ts';
 import { EgressError } from './egress-error.ts';
 import type { Deadline } from './exchange.ts';
-import { createPaceKeeper } from './pace.ts';
-import type { Pace } from './pace.ts';
+import { createPaceKeeper } from './response-bounds.ts';
+import type { Pace } from './response-bounds.ts';
 
 /** How a body is read. */
 export interface BodyBounds {

@@ -1,6 +1,6 @@
 /** The policy of the guarded ways out as the configuration describes it. */
 import { ConfigurationError } from '../config/environment.ts';
-import { parseAllowList } from './allow-list.ts';
+import { parseAllowList } from './operator-lists.ts';
 import { parseDenyList } from './deny-list.ts';
 import type { EgressPolicy } from './policy.ts';
 

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import { isSameAddress } from './address.ts';
-import { mayBeGranted } from './allow-list.ts';
+import { mayBeGranted } from './operator-lists.ts';
 import { BlockedError, HandshakeError } from './egress-error.ts';
 import type { ResolveName } from './name-resolver.ts';
 import { mayConnect } from './policy.ts';

@@ -9,7 +9,7 @@
  */
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import { createSharedLookup } from './shared-lookup.ts';
+import { createSharedLookup } from './upstream-connector.ts';
 
 /** One per process, because its threads are shared by the process. */
 const sharedLookup = createSharedLookup();

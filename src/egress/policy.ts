@@ -6,8 +6,8 @@
  * host or range and exactly that port, and begins with `http://` if the URL does.
  */
 import { isPublicAddress, readHost } from './address.ts';
-import { isGranted, mayBeGranted } from './allow-list.ts';
-import type { AllowList } from './allow-list.ts';
+import { isGranted, mayBeGranted } from './operator-lists.ts';
+import type { AllowList } from './operator-lists.ts';
 import { isDenied } from './deny-list.ts';
 import type { DenyList } from './deny-list.ts';
 

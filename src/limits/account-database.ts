@@ -1,13 +1,13 @@
 /**
  * An account's share of a process's connections to the database. Every transaction that moves an account's money or
- * slots waits for its one row of counters, and holds a connection while it waits (row-database.ts).
+ * slots waits for its one row of counters, and holds a connection while it waits (row-databases.ts).
  */
 import { timeOutMs } from '../config/time-outs.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database, Statement } from '../database/database.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { createRowDatabase } from './row-database.ts';
-import type { RowWaiting } from './row-database.ts';
+import { createRowDatabase } from './row-databases.ts';
+import type { RowWaiting } from './row-databases.ts';
 import { createStalledRows } from './stalled-rows.ts';
 import type { StalledRows } from './stalled-rows.ts';
 

@@ -1,12 +1,12 @@
 /**
- * Some timed threads (timed-thread.ts) that accounts, or upstreams, share: each holds at most as many as it leaves free,
+ * Some timed threads (timed-threads.ts) that accounts, or upstreams, share: each holds at most as many as it leaves free,
  * and the others of its jobs wait in turn. Used by everything that processes the content of requests or of answers off
  * the event loop.
  */
 import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
 import { createTenantShares } from './tenant-shares.ts';
-import { createTimedThread } from './timed-thread.ts';
-import type { TimedThread, TimedThreadOptions } from './timed-thread.ts';
+import { createTimedThread } from './timed-threads.ts';
+import type { TimedThread, TimedThreadOptions } from './timed-threads.ts';
 
 /** The number of threads. Two, so that one tenant leaves one thread to the others. */
 const THREADS = 2;

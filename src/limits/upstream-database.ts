@@ -1,13 +1,13 @@
 /**
  * An upstream's share of a process's connections to the database. Slots and queue of a capped upstream change under a
  * lock of its one row (src/upstreams/queue.ts), and each transaction that waits for it holds a connection
- * (row-database.ts).
+ * (row-databases.ts).
  */
 import { timeOutMs } from '../config/time-outs.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { createRowDatabase } from './row-database.ts';
+import { createRowDatabase } from './row-databases.ts';
 import { createStalledRows } from './stalled-rows.ts';
 
 /**

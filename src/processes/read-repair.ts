@@ -11,7 +11,7 @@ import { hasStart } from '../tasks/outbox/outbox.ts';
 import type { AccountDatabase } from '../limits/account-database.ts';
 import { repairTask } from '../tasks/repair/repair.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
+import type { TaskMetrics } from '../telemetry/metrics-work.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
 /**

@@ -12,8 +12,8 @@ import { EgressError } from '../egress/egress-error.ts';
 import { createConnector } from '../egress/defer-socket-end.ts';
 import { startDeadline } from '../egress/exchange.ts';
 import type { Deadline } from '../egress/exchange.ts';
-import { PACE, awaitAnswer } from '../egress/pace.ts';
-import type { Pace } from '../egress/pace.ts';
+import { PACE, awaitAnswer } from '../egress/response-bounds.ts';
+import type { Pace } from '../egress/response-bounds.ts';
 import type { DownloadCall, UpstreamFile } from './provider.ts';
 
 const CONNECT_TIMEOUT_MS = timeOutMs(10_000);

@@ -19,12 +19,12 @@ import { createOutgoingMetrics } from './metrics-outgoing.ts';
 import type { OutgoingMetrics } from './metrics-outgoing.ts';
 import { createPassMetrics } from './metrics-passes.ts';
 import type { PassMetrics } from './metrics-passes.ts';
-import { createRequestMetrics } from './metrics-requests.ts';
-import type { RequestMetrics } from './metrics-requests.ts';
+import { createRequestMetrics } from './metrics-traffic.ts';
+import type { RequestMetrics } from './metrics-traffic.ts';
 import { createShareMetrics } from './metrics-shares.ts';
 import type { ShareMetrics } from './metrics-shares.ts';
-import { createTaskMetrics } from './metrics-tasks.ts';
-import type { TaskMetrics } from './metrics-tasks.ts';
+import { createTaskMetrics } from './metrics-work.ts';
+import type { TaskMetrics } from './metrics-work.ts';
 import { createTextMetrics } from './metrics-text.ts';
 import type { TextMetrics } from './metrics-text.ts';
 

@@ -25,7 +25,7 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['dns/promises.Resolver'],
     reason: "asks the system's name servers for names of others, on the event loop",
   },
-  'src/egress/shared-lookup.ts': {
+  'src/egress/upstream-connector.ts': {
     ways: ['dns.lookup'],
     reason: "resolves the names of upstreams, from the operator's model files",
   },

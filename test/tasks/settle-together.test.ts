@@ -21,7 +21,7 @@ import type { Ending, Verdict } from '../../src/tasks/lifecycle/settle.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { recordFiles } from '../../src/tasks/lifecycle/generations.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import type { SettledTask } from '../../src/telemetry/metrics-tasks.ts';
+import type { SettledTask } from '../../src/telemetry/metrics-work.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -12,7 +12,7 @@ export function modelCommands(group: Group, environment: NodeJS.ProcessEnv): voi
     .description('read the model files of a directory as the api would, and report what is wrong with them')
     .argument('<directory>', 'directory with model files')
     .action(async (directory, _options, command) => {
-      const { checkModelDirectory } = await import('./models-check.ts');
+      const { checkModelDirectory } = await import('./model-files.ts');
       await checkModelDirectory(directory, command.optsWithGlobals().json === true);
     });
   tryCommand(group, environment, write);

@@ -8,7 +8,7 @@ import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
-import { ThreadEndedError } from '../../limits/timed-thread.ts';
+import { ThreadEndedError } from '../../limits/timed-threads.ts';
 import type { Turns } from '../../limits/turns.ts';
 import type { BodyFacts } from '../../tasks/record/body-facts.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';

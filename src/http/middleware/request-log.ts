@@ -8,7 +8,7 @@ import type { Context, Middleware } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { UNMATCHED_ROUTE } from '../../telemetry/metrics-requests.ts';
+import { UNMATCHED_ROUTE } from '../../telemetry/metrics-traffic.ts';
 import { matchedRoute } from '../app/matched-route.ts';
 import type { RequestState } from '../app/request-state.ts';
 import { CLIENT_CLOSED_REQUEST } from './request-metrics.ts';

@@ -1,8 +1,8 @@
 /** Counts every request by its route's pattern, from its head to the end of its response. */
 import type { Server } from 'node:http';
 import type { Middleware } from 'koa';
-import { UNMATCHED_ROUTE } from '../../telemetry/metrics-requests.ts';
-import type { RequestMetrics } from '../../telemetry/metrics-requests.ts';
+import { UNMATCHED_ROUTE } from '../../telemetry/metrics-traffic.ts';
+import type { RequestMetrics } from '../../telemetry/metrics-traffic.ts';
 import { matchedRoute } from '../app/matched-route.ts';
 
 /** The status that other servers log where the client disconnected before the response. */

@@ -23,8 +23,8 @@ import {
   walkFiles,
 } from './disk-directory.ts';
 import type { DiskDirectory } from './disk-directory.ts';
-import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
-import type { BodyBounds } from '../incoming-body.ts';
+import { IncomingBody, assertWithin, measure } from './incoming-body.ts';
+import type { BodyBounds } from './incoming-body.ts';
 import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
 import { ObjectNotFoundError } from './object-store.ts';
 import type { ByteRange, ObjectStore, PutResult, StoredObject } from './object-store.ts';

@@ -23,7 +23,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { timeOutMs } from '../../config/time-outs.ts';
 import { assertByteRange, beyondTheEnd } from '../urls/byte-range.ts';
-import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
+import { IncomingBody, assertWithin, measure } from './incoming-body.ts';
 import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key.ts';
 import { ObjectNotFoundError } from './object-store.ts';
 import type { ByteRange, DirectRead, ObjectStore, PutResult, StoredObject } from './object-store.ts';

@@ -17,7 +17,7 @@ import { queryRows, rowStatement } from '../../database/row-statement.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { SettledTask } from '../../telemetry/metrics-tasks.ts';
+import type { SettledTask } from '../../telemetry/metrics-work.ts';
 import { addEvent } from '../record/timeline.ts';
 import type { EventDetail, TaskEventType } from '../record/timeline.ts';
 

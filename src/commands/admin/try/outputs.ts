@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pino } from 'pino';
-import { parseAllowList } from '../../../egress/allow-list.ts';
+import { parseAllowList } from '../../../egress/operator-lists.ts';
 import { parseDenyList } from '../../../egress/deny-list.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
 import { createEgress } from '../../../egress/guarded-client.ts';

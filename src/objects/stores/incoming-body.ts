@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { CollectedBytes } from '../domain/collected-bytes.ts';
-import { ObjectTooLargeError } from './stores/object-store.ts';
-import type { PutResult } from './stores/object-store.ts';
+import { CollectedBytes } from '../../domain/collected-bytes.ts';
+import { ObjectTooLargeError } from './object-store.ts';
+import type { PutResult } from './object-store.ts';
 
 /** The sender of a body decides how it is cut: smaller pieces than this are put together. */
 const GATHERED_BYTES = 16 * 1_024;

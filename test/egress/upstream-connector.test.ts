@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createSharedLookup } from '../../src/egress/shared-lookup.ts';
-import type { Lookup } from '../../src/egress/shared-lookup.ts';
+import { createSharedLookup } from '../../src/egress/upstream-connector.ts';
+import type { Lookup } from '../../src/egress/upstream-connector.ts';
 
 type Asked = Parameters<Lookup>;
 

@@ -1,7 +1,7 @@
 /** Misspelt settings cause a warning, and variables of other programs do not. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { COMPOSE_NAMES, unknownVariables } from '../../src/config/unknown-variables.ts';
+import { COMPOSE_NAMES, unknownVariables } from '../../src/config/likely-mistakes.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { COMPOSE_VARIABLES } from './render-env-example.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { packageModule } from '../../src/config/package-root.ts';
-import { ThreadEndedError, createTimedThread } from '../../src/limits/timed-thread.ts';
-import type { TimedThread } from '../../src/limits/timed-thread.ts';
+import { ThreadEndedError, createTimedThread } from '../../src/limits/timed-threads.ts';
+import type { TimedThread } from '../../src/limits/timed-threads.ts';
 import type { LoopingJob } from './looping-thread.ts';
 
 const LONG_MS = 60_000;
