@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { isNameGranted } from './operator-lists.ts';
 import { boundedBody, tooLarge } from './bounded-body.ts';
 import { resolveAllowedAddresses } from './connector.ts';

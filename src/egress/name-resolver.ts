@@ -10,7 +10,7 @@
 import { Resolver } from 'node:dns/promises';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { EgressError } from './egress-error.ts';
 import { createHostsFile } from './hosts-file.ts';
 

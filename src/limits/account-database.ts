@@ -5,7 +5,7 @@
 import { timeOutMs } from '../config/time-outs.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database, Statement } from '../database/database.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { createRowDatabase } from './row-databases.ts';
 import type { RowWaiting } from './row-databases.ts';
 import { createStalledRows } from './stalled-rows.ts';

@@ -5,7 +5,7 @@
  */
 import os from 'node:os';
 import { createTenantShares } from './tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { Turns } from '@darkroom/media/inspect';
 

@@ -1,6 +1,6 @@
 /** Which preview is made next: accounts share the children that make them. */
 import os from 'node:os';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { createTenantShares } from './tenant-shares.ts';
 import type { TenantShares } from './tenant-shares.ts';
 

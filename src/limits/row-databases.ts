@@ -8,7 +8,7 @@
  */
 import { DatabaseUnavailableError, LockTimeoutError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
-import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { SharedResource, ShareMetrics } from '../telemetry/metrics.ts';
 import type { StalledRows } from './stalled-rows.ts';
 import { createTenantShares } from './tenant-shares.ts';
 import type { TakeOptions, TenantShares } from './tenant-shares.ts';

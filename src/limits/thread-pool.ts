@@ -3,7 +3,7 @@
  * and the others of its jobs wait in turn. Used by everything that processes the content of requests or of answers off
  * the event loop.
  */
-import type { SharedResource, ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { SharedResource, ShareMetrics } from '../telemetry/metrics.ts';
 import { createTenantShares } from './tenant-shares.ts';
 import { createTimedThread } from './timed-threads.ts';
 import type { TimedThread, TimedThreadOptions } from './timed-threads.ts';

@@ -10,7 +10,7 @@ import type { StoredPurpose } from '@darkroom/api/openai/files';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 

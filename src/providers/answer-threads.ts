@@ -13,7 +13,7 @@ import { timeOutMs } from '../config/time-outs.ts';
 import { createThreadPool } from '../limits/thread-pool.ts';
 import type { ThreadJobOptions } from '../limits/thread-pool.ts';
 import { createTurns } from '../limits/turns.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import type { AnswerJob, AnswerJobResult } from './answer-thread.ts';
 
 /**

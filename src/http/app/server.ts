@@ -17,7 +17,7 @@ import { factsOf } from '../../domain/darkroom-error.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import { errorBody } from '../../text/error-body.ts';
 import { RequestError, invalidRequest, problemOf } from './errors.ts';
 import { limitConnections } from './connection-limits.ts';

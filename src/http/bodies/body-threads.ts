@@ -9,7 +9,7 @@ import { timeOutMs } from '../../config/time-outs.ts';
 import { packageModule } from '../../config/package-root.ts';
 import { createThreadPool } from '../../limits/thread-pool.ts';
 import type { ThreadPool } from '../../limits/thread-pool.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 
 /** The limit of a thread's JavaScript heap: 10 MB of short values take some 100 MB. */

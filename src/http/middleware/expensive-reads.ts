@@ -7,7 +7,7 @@
 import { timeOutMs } from '../../config/time-outs.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 
 /** The maximum number of waiting reads. Further requests would only wait until it is too late to respond. */
 const WAITING = { perTenant: 100, perProcess: 1_000 };

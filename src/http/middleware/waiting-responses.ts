@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 
 /** `Retry-After` in seconds. A stream lasts as long as its task, so one may have ended by then. */
 const RETRY_SECONDS = 5;

@@ -19,7 +19,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { THREAD_ARGUMENTS } from '../../limits/thread-arguments.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import { isEngineName, isLongEngine } from '@darkroom/engines/engine-names';
 import { createLongRenderings, longRenderingLimits } from './long-renderings.ts';
 import { createPauseControl } from '@darkroom/engines/pause-control';
