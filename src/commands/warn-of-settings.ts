@@ -1,6 +1,5 @@
 /** At its start a role reports which variables look like misspelled settings, and what production usually sets. */
-import { unknownVariables } from '../config/likely-mistakes.ts';
-import { unsetForProduction } from '../config/production.ts';
+import { unknownVariables, unsetForProduction } from '../config/likely-mistakes.ts';
 import type { Logger } from '../telemetry/log.ts';
 
 /** Under `npm start` the supervisor has already reported them, once for all roles. */

@@ -3,7 +3,7 @@
  */
 import path from 'node:path';
 import { signInUrl } from '../accounts/sign-in-links.ts';
-import { adminCommand } from '../config/admin-command.ts';
+import { adminCommand } from '../config/config.ts';
 import type { InstallationFacts } from './installation.ts';
 
 const EXAMPLE_BODY = '{"model":"darkroom/scene","input":{"prompt":"a lighthouse on a cliff at sunset, \\"hello\\""}}';

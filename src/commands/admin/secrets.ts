@@ -5,8 +5,7 @@
 import { createSecretCipher } from '../../accounts/secret-cipher.ts';
 import { countSecrets, reencryptSecrets } from '../../accounts/stored-secrets.ts';
 import type { SecretCounts } from '../../accounts/stored-secrets.ts';
-import { adminCommand } from '../../config/admin-command.ts';
-import { loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
+import { adminCommand, loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
 import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import type { Instance } from '../../standalone/instance.ts';
