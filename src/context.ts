@@ -22,9 +22,13 @@ import type { EnginePool } from './providers/embedded/engine-pool.ts';
 import { createClaimedStore } from './objects/stores/claimed-store.ts';
 import { openStore } from './objects/stores/open-store.ts';
 import { createUrlSigner } from './objects/urls/signed-url.ts';
-import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
-import { createStalledRows } from './limits/stalled-rows.ts';
-import { createUpstreamDatabase } from './limits/upstream-database.ts';
+import {
+  ACTIVITIES_WAIT,
+  REQUESTS_WAIT,
+  createAccountDatabase,
+  createStalledRows,
+  createUpstreamDatabase,
+} from './limits/row-databases.ts';
 import { FILE_MS, createMediaInspector } from '@darkroom/media/inspect';
 import { createInspectionTurns } from './limits/media-turns.ts';
 import { createCredentialProbes } from './providers/credential-probes.ts';

@@ -1,28 +1,29 @@
-/**
- * Which file is inspected next. Accounts share the children; and an account whose file has just exceeded its bounds
- * has its files read one at a time, together with those of other such accounts: a file of two hundred bytes can
- * occupy a child for seconds, and a few accounts with such files would occupy all of them, one file after the other.
- */
+/** Which file is inspected next, and which preview is made next: accounts share the children that read media. */
 import os from 'node:os';
-import { createTenantShares } from './tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { Turns } from '@darkroom/media/inspect';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
+import { createTenantShares } from './tenant-shares.ts';
+import type { TenantShares } from './tenant-shares.ts';
 
 /** The maximum number of uploads and archivings that wait for their inspection; no more of them can be in progress. */
-const WAITING = { perTenant: 64, perProcess: 2_000 };
+const INSPECTIONS_WAIT = { perTenant: 64, perProcess: 2_000 };
+/** `Retry-After` when too many wait. */
 const RETRY_SECONDS = 5;
 /** How long an account stays suspect after its last conspicuous file, in milliseconds. */
 const SUSPECT_MS = 60_000;
 
 /**
- * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already.
+ * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already. An account whose file
+ * has just exceeded its bounds has its files read one at a time, together with those of other such accounts: a file of
+ * two hundred bytes can occupy a child for seconds, and a few accounts with such files would occupy all of them, one
+ * file after the other.
  *
  * @param children how many files are read at once; default one more than cores, so that one account can use as many
  *   as there are cores.
  */
 export function createInspectionTurns(metrics?: ShareMetrics, children: number = os.availableParallelism() + 1): Turns {
-  const common = { waiting: WAITING, retryAfterSeconds: RETRY_SECONDS, metrics };
+  const common = { waiting: INSPECTIONS_WAIT, retryAfterSeconds: RETRY_SECONDS, metrics };
   const shares = createTenantShares({
     ...common,
     resource: 'media_inspections',
@@ -69,4 +70,25 @@ export function createInspectionTurns(metrics?: ShareMetrics, children: number =
       return suspectShares.run(tenant, () => shares.run(tenant, () => noting(tenant, work)));
     },
   };
+}
+
+/**
+ * The maximum number of waiting preview requests. A task has several images, and a client may request all of them at
+ * once.
+ */
+const PREVIEWS_WAIT = { perTenant: 32, perProcess: 500 };
+
+/** The turns of previews. @param children as of inspections. */
+export function createPreviewTurns(
+  metrics?: ShareMetrics,
+  children: number = os.availableParallelism() + 1,
+): TenantShares {
+  return createTenantShares({
+    resource: 'previews',
+    capacity: children,
+    leavesFree: true,
+    waiting: PREVIEWS_WAIT,
+    retryAfterSeconds: RETRY_SECONDS,
+    metrics,
+  });
 }

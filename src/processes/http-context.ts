@@ -21,7 +21,7 @@ import { UPLOAD_BOUNDS } from '../http/bodies/upload-body.ts';
 import type { UploadBounds } from '../http/bodies/upload-body.ts';
 import { STREAM_HEAD_MS } from '../http/media-calls/stream.ts';
 import { createWaitingResponses } from '../http/middleware/waiting-responses.ts';
-import { createPreviewTurns } from '../limits/preview-turns.ts';
+import { createPreviewTurns } from '../limits/media-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';
 import { createPreviewMaker } from '@darkroom/media/preview';

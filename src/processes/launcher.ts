@@ -7,8 +7,8 @@
  * not run out meanwhile; when it is back, failed rows are due at once and not after their lease.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createStalledRows } from '../limits/stalled-rows.ts';
-import type { StalledRows } from '../limits/stalled-rows.ts';
+import { createStalledRows } from '../limits/row-databases.ts';
+import type { StalledRows } from '../limits/row-databases.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import { LockTimeoutError } from '../database/database.ts';

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LockTimeoutError } from '../../src/database/database.ts';
 import type { Database, Statement } from '../../src/database/database.ts';
-import { AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
-import { createStalledRows } from '../../src/limits/stalled-rows.ts';
+import { AccountBusyError, createAccountDatabase, createStalledRows } from '../../src/limits/row-databases.ts';
 
 const POOL_SIZE = 10;
 /** The connections for accounts together, and so for one of them. */

@@ -1,8 +1,10 @@
 /** Jobs that never end: their caller gets an error, the next job is done, and nothing is started after the close. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { packageModule } from '../../src/config/package-root.ts';
-import { ThreadEndedError, createTimedThread } from '../../src/limits/timed-threads.ts';
+import { ThreadEndedError, createTimedThread, threadArguments } from '../../src/limits/timed-threads.ts';
 import type { TimedThread } from '../../src/limits/timed-threads.ts';
 import type { LoopingJob } from './looping-thread.ts';
 
@@ -60,11 +62,37 @@ describe('a thread that does one job at a time', () => {
     await starting;
   });
 
-  // Node ends the process if such a thread is closed at the wrong moment (src/limits/thread-arguments.ts).
+  // Node ends the process if such a thread is closed at the wrong moment (src/limits/timed-threads.ts).
   it('does not load modules by require', async () => {
     const thread = loopingThread();
 
     assert.equal(await thread.run('require', LONG_MS), 'ERR_REQUIRE_ESM');
     await thread.close();
+  });
+});
+
+const run = promisify(execFile);
+
+/** Threads start whatever options their process was started with. */
+describe('the arguments of a thread', () => {
+  it('are those of its process that a thread accepts, in either spelling', () => {
+    const options = ['--enable-source-maps', '--max-old-space-size=512', '--import', './a.mjs', '--import=./b.mjs'];
+
+    assert.deepEqual(threadArguments([...options, '--test-timeout=0', '-r', './c.cjs', '--title', 'darkroom']), [
+      '--enable-source-maps',
+      '--import=./a.mjs',
+      '--import=./b.mjs',
+      '--require=./c.cjs',
+      '--no-experimental-require-module',
+    ]);
+  });
+
+  it('let it start in a process with options for V8 and for the process alone', async () => {
+    const program = packageModule('test/limits/start-thread.ts');
+    const options = ['--max-old-space-size=512', '--max-http-header-size=20000', '--enable-source-maps'];
+
+    const { stdout } = await run(process.execPath, [...options, program]);
+
+    assert.equal(stdout, 'answered');
   });
 });

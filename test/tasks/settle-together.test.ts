@@ -13,7 +13,7 @@ import { DatabaseUnavailableError, LockTimeoutError, UniqueViolationError } from
 import type { Database } from '../../src/database/database.ts';
 import type { ArchivedOutput } from '../../src/domain/archived-output.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { Settler, SettlerOptions } from '../../src/tasks/lifecycle/settle-queue.ts';
 import { settleTask, settleTogether } from '../../src/tasks/lifecycle/settle.ts';

@@ -16,7 +16,7 @@ import type { Egress } from '../../egress/guarded-client.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import type { UrlSigner } from '../../objects/urls/signed-url.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { Turns } from '../../limits/turns.ts';
@@ -51,7 +51,7 @@ export interface HttpContext {
   /** The metrics, and the values that are read at that moment, in Prometheus' text format. */
   renderMetrics(): Promise<string>;
   readonly database: Database;
-  /** For statements that lock the row of one account (limits/account-database.ts). */
+  /** For statements that lock the row of one account (limits/row-databases.ts). */
   readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;

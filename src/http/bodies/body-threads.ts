@@ -7,8 +7,8 @@
  */
 import { timeOutMs } from '../../config/time-outs.ts';
 import { packageModule } from '../../config/package-root.ts';
-import { createThreadPool } from '../../limits/thread-pool.ts';
-import type { ThreadPool } from '../../limits/thread-pool.ts';
+import { createThreadPool } from '../../limits/timed-threads.ts';
+import type { ThreadPool } from '../../limits/timed-threads.ts';
 import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import type { BodyJob, BodyJobAnswer } from './body-job.ts';
 

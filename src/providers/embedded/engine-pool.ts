@@ -16,7 +16,7 @@ import { MessageChannel } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import type { Logger } from '../../telemetry/log.ts';
-import { THREAD_ARGUMENTS } from '../../limits/thread-arguments.ts';
+import { THREAD_ARGUMENTS } from '../../limits/timed-threads.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics.ts';

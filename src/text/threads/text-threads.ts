@@ -6,8 +6,7 @@
  */
 import { timeOutMs } from '../../config/time-outs.ts';
 import { packageModule } from '../../config/package-root.ts';
-import { createThreadPool } from '../../limits/thread-pool.ts';
-import { ThreadEndedError } from '../../limits/timed-threads.ts';
+import { createThreadPool, ThreadEndedError } from '../../limits/timed-threads.ts';
 import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import type { AnswerPlan } from '@darkroom/offline-text/answer-plan';
 import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
