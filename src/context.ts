@@ -15,7 +15,7 @@ import { publicUrlOf } from './config/listeners.ts';
 import { timeOutMs } from './config/time-outs.ts';
 import { createDatabaseClock } from './database/database-clock.ts';
 import { openDatabase } from './database/database.ts';
-import { readEgressPolicy } from './egress/configured-policy.ts';
+import { readEgressPolicy } from './egress/policy.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './providers/embedded/engine-pool.ts';
 import type { EnginePool } from './providers/embedded/engine-pool.ts';

@@ -7,8 +7,6 @@ import { errorCodeOf } from '../domain/error-code.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics.ts';
-import { isNameGranted } from './operator-lists.ts';
-import { boundedBody, tooLarge } from './bounded-body.ts';
 import { resolveAllowedAddresses } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
@@ -16,10 +14,11 @@ import { classify, exchange, startDeadline } from './exchange.ts';
 import type { Answer, Deadline, Outgoing } from './exchange.ts';
 import { createNameResolver } from './name-resolver.ts';
 import type { ResolveName } from './name-resolver.ts';
-import { PACE, awaitAnswer } from './response-bounds.ts';
-import type { Pace } from './response-bounds.ts';
+import { isNameGranted } from './operator-lists.ts';
 import { allowEntry, checkUrl, targetOf } from './policy.ts';
 import type { EgressPolicy, Target } from './policy.ts';
+import { boundedBody, tooLarge, PACE, awaitAnswer } from './response-bounds.ts';
+import type { Pace } from './response-bounds.ts';
 
 /** How one message is sent. */
 export interface PostOptions {

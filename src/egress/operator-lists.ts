@@ -1,7 +1,6 @@
 /**
- * `EGRESS_ALLOW`: the addresses that are reached although they are not public, for tests and private networks. Each
- * entry is `host-or-CIDR:port`, with `http://` in front if plain HTTP is allowed too. Empty by default; there is no
- * wildcard and no off switch.
+ * The operator's exceptions to the rule that outgoing requests reach public addresses, and only these: `EGRESS_ALLOW`
+ * and `EGRESS_DENY`, which wins. Both are empty by default.
  */
 import ipaddr from 'ipaddr.js';
 import { parseAddress, readHost } from './address.ts';
@@ -18,7 +17,11 @@ export interface AllowEntry {
     | { readonly kind: 'range'; readonly network: IpAddress; readonly prefixLength: number };
 }
 
-/** All entries; if empty, only public addresses are reached. */
+/**
+ * `EGRESS_ALLOW`: the addresses that are reached although they are not public, for tests and private networks. Each
+ * entry is `host-or-CIDR:port`, with `http://` in front if plain HTTP is allowed too. There is no wildcard and no off
+ * switch; if empty, only public addresses are reached.
+ */
 export interface AllowList {
   readonly entries: readonly AllowEntry[];
 }
@@ -26,7 +29,7 @@ export interface AllowList {
 /** Wide enough for 10.0.0.0/8 and fc00::/7, too narrow for a few entries to switch the guard off. */
 const SHORTEST_PREFIX = { ipv4: 8, ipv6: 7 } as const;
 
-const ENTRY = /^(?<scheme>http:\/\/)?(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^:[\]]+)):(?<port>\d{1,5})$/;
+const ALLOW_ENTRY = /^(?<scheme>http:\/\/)?(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^:[\]]+)):(?<port>\d{1,5})$/;
 
 /**
  * Reads the entries of `EGRESS_ALLOW`.
@@ -35,7 +38,7 @@ const ENTRY = /^(?<scheme>http:\/\/)?(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^:[\]
  * @throws {Error} an entry is not of that form; the message names it and the problem.
  */
 export function parseAllowList(entries: readonly string[]): AllowList {
-  return { entries: entries.filter((entry) => entry.trim() !== '').map((entry) => parseEntry(entry.trim())) };
+  return { entries: entries.filter((entry) => entry.trim() !== '').map((entry) => parseAllowEntry(entry.trim())) };
 }
 
 /**
@@ -89,28 +92,28 @@ function containsAddress(range: { network: IpAddress; prefixLength: number }, ad
   return parsed.match(range.network, range.prefixLength);
 }
 
-function parseEntry(text: string): AllowEntry {
-  const groups = ENTRY.exec(text)?.groups;
+function parseAllowEntry(text: string): AllowEntry {
+  const groups = ALLOW_ENTRY.exec(text)?.groups;
   if (groups === undefined) {
-    throw invalid(text, 'want host:port, CIDR:port or [IPv6 or CIDR]:port, with http:// in front for plain HTTP');
+    throw invalidAllow(text, 'want host:port, CIDR:port or [IPv6 or CIDR]:port, with http:// in front for plain HTTP');
   }
   const port = Number(groups['port']);
-  if (port < 1 || port > 65_535) throw invalid(text, `${port} is no port`);
+  if (port < 1 || port > 65_535) throw invalidAllow(text, `${port} is no port`);
   const host = groups['bracketed'] ?? groups['plain'] ?? '';
   return { text, port, allowsHttp: groups['scheme'] !== undefined, host: parseHost(text, host) };
 }
 
 function parseHost(text: string, host: string): AllowEntry['host'] {
-  if (host.includes('*')) throw invalid(text, 'there is no wildcard; list names or a CIDR');
+  if (host.includes('*')) throw invalidAllow(text, 'there is no wildcard; list names or a CIDR');
   const [address = '', length, ...rest] = host.split('/');
   if (rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length)))
-    throw invalid(text, 'the CIDR is malformed');
+    throw invalidAllow(text, 'the CIDR is malformed');
 
   const network = parseAddress(address);
   if (network === undefined) {
     const read = readHost(host);
     if (read.kind === 'name') return read;
-    throw invalid(text, 'the host is neither a name nor an address in its usual spelling');
+    throw invalidAllow(text, 'the host is neither a name nor an address in its usual spelling');
   }
   return parseRange(text, network, length === undefined ? undefined : Number(length));
 }
@@ -119,18 +122,76 @@ function parseRange(text: string, network: IpAddress, length: number | undefined
   const kind = network.kind();
   const bits = kind === 'ipv4' ? 32 : 128;
   const prefixLength = length ?? bits;
-  if (prefixLength > bits) throw invalid(text, `/${prefixLength} is longer than the address`);
+  if (prefixLength > bits) throw invalidAllow(text, `/${prefixLength} is longer than the address`);
   if (prefixLength < SHORTEST_PREFIX[kind]) {
-    throw invalid(text, `/${prefixLength} is too wide; at least /${SHORTEST_PREFIX[kind]}`);
+    throw invalidAllow(text, `/${prefixLength} is too wide; at least /${SHORTEST_PREFIX[kind]}`);
   }
   const cidr = `${network.toString()}/${prefixLength}`;
   const first = kind === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
   if (first.toString() !== network.toString()) {
-    throw invalid(text, `the network of that prefix is ${first.toString()}/${prefixLength}`);
+    throw invalidAllow(text, `the network of that prefix is ${first.toString()}/${prefixLength}`);
   }
   return { kind: 'range', network, prefixLength };
 }
 
-function invalid(text: string, problem: string): Error {
+function invalidAllow(text: string, problem: string): Error {
   return new Error(`EGRESS_ALLOW: "${text}": ${problem}`);
+}
+
+type DenyEntry =
+  | { readonly kind: 'name'; readonly text: string; readonly name: string }
+  | { readonly kind: 'range'; readonly text: string; readonly network: IpAddress; readonly prefixLength: number };
+
+/**
+ * `EGRESS_DENY`: public addresses that are nevertheless not reached, because they are the operator's own: ranges that
+ * trust one another, or a load balancer in front of internal services. Each entry is an address, a CIDR, or a name,
+ * which also covers every name below it. It wins over `EGRESS_ALLOW`: nothing that is denied has a way around it.
+ */
+export interface DenyList {
+  readonly entries: readonly DenyEntry[];
+}
+
+/**
+ * Reads the entries of `EGRESS_DENY`.
+ *
+ * @param entries e.g. `203.0.113.0/24`, `2001:db8::/32`, `internal.example.com`; blank ones are skipped.
+ * @throws {Error} an entry is not of that form; the message names it and the problem.
+ */
+export function parseDenyList(entries: readonly string[]): DenyList {
+  return { entries: entries.flatMap((entry) => (entry.trim() === '' ? [] : [parseDenyEntry(entry.trim())])) };
+}
+
+/** @param name by which the address was found; undefined if the URL has a literal address. */
+export function isDenied(list: DenyList | undefined, name: string | undefined, address: string | undefined): boolean {
+  const parsed = address === undefined ? undefined : parseAddress(address);
+  return (list?.entries ?? []).some((entry) => {
+    if (entry.kind === 'name') return name === entry.name || name?.endsWith(`.${entry.name}`) === true;
+    return parsed?.kind() === entry.network.kind() && parsed.match(entry.network, entry.prefixLength);
+  });
+}
+
+function parseDenyEntry(text: string): DenyEntry {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const [address = '', length, ...rest] = bare.split('/');
+  const network = parseAddress(address);
+  if (network === undefined) {
+    const host = readHost(bare);
+    if (host.kind === 'name') return { kind: 'name', text, name: host.name };
+    throw invalidDeny(text, 'want an address, a CIDR or a name, without scheme and port');
+  }
+  const bits = network.kind() === 'ipv4' ? 32 : 128;
+  const prefixLength = Number(length ?? bits);
+  if (rest.length > 0 || !/^\d{1,3}$/.test(length ?? '0') || prefixLength > bits) {
+    throw invalidDeny(text, 'the CIDR is malformed');
+  }
+  const cidr = `${network.toString()}/${prefixLength}`;
+  const first = bits === 32 ? ipaddr.IPv4.networkAddressFromCIDR(cidr) : ipaddr.IPv6.networkAddressFromCIDR(cidr);
+  if (first.toString() !== network.toString()) {
+    throw invalidDeny(text, `the network of that prefix is ${first.toString()}/${prefixLength}`);
+  }
+  return { kind: 'range', text, network, prefixLength };
+}
+
+function invalidDeny(text: string, problem: string): Error {
+  return new Error(`EGRESS_DENY: "${text}": ${problem}`);
 }

@@ -1,8 +1,10 @@
 /**
- * How fast a response must come. A deadline alone has to allow for the largest file, so that a server that drips or
- * falls silent would hold its reader just as long. Only time spent waiting for the sender counts: a reader that is
- * slow itself, because our own store is, causes no failure.
+ * The bounds of a response: how many bytes it may have, and how fast it must come. A deadline alone has to allow for the
+ * largest file, so that a server that drips or falls silent would hold its reader just as long. Only time spent waiting
+ * for the sender counts: a reader that is slow itself, because our own store is, causes no failure.
  */
+import { Readable } from 'node:stream';
+import { abortReason } from '../domain/abort-reason.ts';
 import { EgressError } from './egress-error.ts';
 import type { Deadline } from './exchange.ts';
 
@@ -25,7 +27,7 @@ export interface Pace {
 export const PACE: Pace = { answerMs: 30_000, silentMs: 15_000, graceMs: 20_000, leastBytesPerSecond: 8_000 };
 
 /** Follows one body. */
-export interface PaceKeeper {
+interface PaceKeeper {
   /**
    * Waits for the next piece and counts the time.
    *
@@ -35,7 +37,7 @@ export interface PaceKeeper {
   wait<T>(next: Promise<T>, sizeOf: (piece: T) => number): Promise<T>;
 }
 
-export function createPaceKeeper({ silentMs, graceMs, leastBytesPerSecond }: Pace): PaceKeeper {
+function createPaceKeeper({ silentMs, graceMs, leastBytesPerSecond }: Pace): PaceKeeper {
   let waitedMs = 0;
   let received = 0;
   let hasBegun = false;
@@ -73,4 +75,65 @@ export function awaitAnswer({ answerMs }: Pace, deadline: Deadline): () => void 
     deadline.abort(new EgressError('timeout', `no answer within ${answerMs} ms`));
   }, answerMs);
   return () => clearTimeout(timer);
+}
+
+/** How a body is read. */
+interface BodyBounds {
+  readonly maxBytes: number;
+  readonly pace: Pace;
+  /** Cleared when the stream closes; if it fires before, the stream fails with its reason. */
+  readonly deadline: Deadline;
+  /** What the reader sees instead of an error. */
+  readonly failureOf: (error: unknown) => unknown;
+  /** Closes the connection; called once, when the stream closes. */
+  readonly end: () => void;
+}
+
+/**
+ * The body of a response as a stream that never yields more bytes than agreed, nor yields them too slowly, and that ends
+ * the exchange when it closes, however that comes about: what the guarded client and the providers' own downloads have
+ * in common, whichever made the connection.
+ */
+export function boundedBody(
+  source: AsyncIterable<Buffer>,
+  { maxBytes, pace, deadline, failureOf, end }: BodyBounds,
+): Readable {
+  const pieces = source[Symbol.asyncIterator]();
+  const keeper = createPaceKeeper(pace);
+  let received = 0;
+
+  /** Called only when the reader has room. */
+  async function bring(): Promise<void> {
+    try {
+      const piece = await keeper.wait(pieces.next(), ({ done, value }) => (done === true ? 0 : value.length));
+      if (piece.done === true) {
+        body.push(null);
+        return;
+      }
+      received += piece.value.length;
+      if (received > maxBytes) throw tooLarge(maxBytes);
+      body.push(piece.value);
+    } catch (error) {
+      body.destroy(failureOf(error) as Error);
+    }
+  }
+
+  const body = new Readable({ read: () => void bring() });
+  // The reader sees a failure; before there is a reader, it must not end the process.
+  body.on('error', () => undefined);
+  const abort = (): void => {
+    body.destroy(abortReason(deadline.signal));
+  };
+  deadline.signal.addEventListener('abort', abort, { once: true });
+  body.once('close', () => {
+    deadline.signal.removeEventListener('abort', abort);
+    deadline.clear();
+    end();
+  });
+  return body;
+}
+
+/** The error for a file with more bytes than its reader accepts. */
+export function tooLarge(maxBytes: number): EgressError {
+  return new EgressError('too_large', `the file is larger than ${maxBytes} bytes`);
 }

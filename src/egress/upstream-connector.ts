@@ -1,11 +1,13 @@
 /**
- * Resolves the names that operators configured, for connections to upstreams: by the system, with its hosts file and
- * its search domains. That occupies one of the few threads that `dns.lookup` has in a process, for ten seconds and
- * more if a name server is silent. So one name has one lookup in progress, whatever number of requests waits for it:
- * an upstream whose name is dead occupies one thread and not all of them. docs/decisions/0025.
+ * How connections to upstreams are made, whose names operators configured. Such a name is resolved by the system, with
+ * its hosts file and its search domains. That occupies one of the few threads that `dns.lookup` has in a process, for
+ * ten seconds and more if a name server is silent. So one name has one lookup in progress, whatever number of requests
+ * waits for it: an upstream whose name is dead occupies one thread and not all of them. docs/decisions/0025.
  */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
+import { buildConnector } from 'undici';
+import { deferSocketEnd } from './defer-socket-end.ts';
 
 /** What `net.connect` takes as `lookup`. */
 export type Lookup = (name: string, options: LookupOptions, callback: LookupCallback) => void;
@@ -27,6 +29,20 @@ export function createSharedLookup(resolve: Lookup = lookup): Lookup {
     resolve(name, options, (...answer) => {
       underWay.delete(key);
       for (const each of callbacks) each(...answer);
+    });
+  };
+}
+
+/** One per process, because its threads are shared by the process. */
+const sharedLookup = createSharedLookup();
+
+/** Creates a connector for undici whose sockets defer their end. @param timeoutMs to connect, TLS included. */
+export function createConnector(timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, lookup: sharedLookup });
+  return (options, callback) => {
+    connect(options, (...[error, socket]) => {
+      if (error === null) callback(null, deferSocketEnd(socket));
+      else callback(error, null);
     });
   };
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseAllowList } from '../../src/egress/operator-lists.ts';
-import { parseDenyList } from '../../src/egress/deny-list.ts';
+import { parseAllowList, parseDenyList } from '../../src/egress/operator-lists.ts';
 import { checkUrl } from '../../src/egress/policy.ts';
 import { watchConnects } from './connects.ts';
 import { egressOf, failsWith, message } from './loopback.ts';

@@ -158,8 +158,8 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   'node-pg-migrate': { files: ['src/database/migrate.ts'], reason: 'to the database that is configured' },
   undici: {
     files: [
-      'src/egress/defer-socket-end.ts',
       'src/egress/exchange.ts',
+      'src/egress/upstream-connector.ts',
       'src/providers/upstream-download.ts',
       'src/upstreams/exchange.ts',
     ],
