@@ -3,7 +3,7 @@
  * signed when they are read.
  */
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
-import { referencedId } from '../objects/urls/own-url.ts';
+import { referencedId } from '../objects/urls/signed-url.ts';
 
 /**
  * @param fileNameOf the file name that the URL of an object shows, by its id; default: the id itself.

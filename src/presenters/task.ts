@@ -7,7 +7,7 @@ import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
 import { formatUsd } from '../domain/money.ts';
-import { extensionFor } from '../objects/urls/signed-url.ts';
+import { extensionFor } from '@darkroom/media/media-types';
 import { failureFace } from '../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/input-fault.ts';
 import type { InputFault } from '../domain/input-fault.ts';

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { createInspectionTurns } from '../../src/limits/media-turns.ts';
-import { storedSource } from '../../src/objects/stores/stored-source.ts';
+import { storedSource } from '../../src/objects/stores/object-store.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';

@@ -11,7 +11,7 @@ import type { BatchContext } from '../../src/batches/context.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { presentBatch } from '../../src/presenters/batch.ts';
 import { settleEndedCalls } from '../../src/text/background/record-outcome.ts';
 import { textDefinition } from '../catalogue/definitions.ts';

@@ -11,8 +11,11 @@ const READ = /\.(?:ts|tsx|md|sql)$/;
 /** A migration never changes, so what its comment cites may have another name by now. */
 const RENAMED: readonly string[] = [
   'migrations/0003_media.sql: src/tasks/progress.ts',
+  'migrations/0008_dashboard_sessions.sql: src/accounts/sign-in-links.ts',
   'migrations/0010_repairs.sql: src/tasks/repair-record.ts',
   'migrations/0017_url_keys_of_tasks.sql: src/files/url-keys.ts',
+  'migrations/0058_pruned_files.sql: src/objects/prune-files.ts',
+  'migrations/0059_marked_store.sql: src/objects/stores/claim-store.ts',
 ];
 
 const files = [

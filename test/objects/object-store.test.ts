@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import path from 'node:path';
-import { assertKeyPrefix, assertObjectKey, isObjectKey } from '../../src/objects/stores/object-key.ts';
+import { assertKeyPrefix, assertObjectKey, isObjectKey } from '../../src/objects/stores/object-store.ts';
 
 describe('an object key', () => {
   it('never leaves the directory that it is joined to, whatever the text', () => {

@@ -10,7 +10,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import { compileParse, compileViolation } from '../../schema/schema-validation.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
-import { listsTag } from '../../objects/urls/entity-tag.ts';
+import { listsTag } from '../../objects/urls/media-response.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import { success } from '@darkroom/api/tasks/envelope';

@@ -1,7 +1,7 @@
 /** Stores a file of `POST /v1/files`, whose form may have a purpose (contract §7.5). */
 import type { IncomingMessage } from 'node:http';
 import { MAX_BATCH_FILE_BYTES, purposedId } from '../../objects/openai-files.ts';
-import { storedSource } from '../../objects/stores/stored-source.ts';
+import { storedSource } from '../../objects/stores/object-store.ts';
 import { MAX_UPLOAD_BYTES, recordUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';

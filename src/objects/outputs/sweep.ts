@@ -1,7 +1,7 @@
 /**
  * Which objects of the store may be deleted: the bytes of outputs and uploads that are gone, and objects that no
- * record names, left behind by failed attempts (architecture, "Archiving really copies") and by passes that prune. Separate from the records
- * of either, because it has to know every table that names objects.
+ * record names, left behind by failed attempts (architecture, "Archiving really copies") and by passes that prune. Separate
+ * from the records of either, because it has to know every table that names objects.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 

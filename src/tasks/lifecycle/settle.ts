@@ -10,7 +10,7 @@ import { recordTaskCosts } from '../../billing/task-costs.ts';
 import { releaseSpendCaps } from '../../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../../objects/outputs/outputs.ts';
 import type { TaskWithOutputs } from '../../objects/outputs/outputs.ts';
-import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
+import { reservePersistentBytes } from '../../objects/outputs/storage-tier.ts';
 import type { ArchivedOutput } from '../../domain/archived-output.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { queryRows, rowStatement } from '../../database/row-statement.ts';

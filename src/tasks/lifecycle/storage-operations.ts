@@ -12,9 +12,9 @@ import { inOrder } from '../../database/failing-items.ts';
 import type { Isolation } from '../../database/failing-items.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { AccountDatabase } from '../../limits/row-databases.ts';
-import { deleteAccountOutputs } from '../../objects/outputs/deletion.ts';
-import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
+import { deleteAccountOutputs } from '../../objects/outputs/outputs.ts';
 import {
+  reservePersistentBytes,
   abandonPromotion,
   completePromotion,
   listPersistentSince,
