@@ -5,7 +5,7 @@
 import type { CreateKeyBody, WireKey } from '@darkroom/api/tasks/key';
 import type { KeyListing, KeyRights, SpendCaps } from '../accounts/keys.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
-import type { CapSpending } from '../billing/key-spending.ts';
+import type { CapSpending } from '../billing/spend-caps.ts';
 import { secondsOf } from './unix-seconds.ts';
 
 /** The rights that a body requests, once it has the form of `CreateKeySchema`. */
@@ -25,7 +25,7 @@ function amountOf(text: string | undefined): bigint | undefined {
   return text === undefined ? undefined : parseUsd(text);
 }
 
-/** @param spending by the ids of caps (billing/key-spending.ts). */
+/** @param spending by the ids of caps (billing/spend-caps.ts). */
 export function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): WireKey {
   return {
     id: key.id,

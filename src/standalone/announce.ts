@@ -2,7 +2,7 @@
  * What `npm start` prints when everything is healthy: the addresses, and commands that work when pasted.
  */
 import path from 'node:path';
-import { signInUrl } from '../accounts/sign-in-links.ts';
+import { signInUrl } from '../accounts/sessions.ts';
 import { adminCommand } from '../config/config.ts';
 import type { InstallationFacts } from './installation.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccount, listAccountPage, readAccount } from '../../src/accounts/accounts.ts';
-import { MAX_ACCOUNTS, OrganisationFullError, UnknownOrganisationError } from '../../src/accounts/organisations.ts';
+import { MAX_ACCOUNTS, OrganisationFullError, UnknownOrganisationError } from '../../src/accounts/wallet.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 

@@ -1,17 +1,21 @@
-/** `admin keys`: the API keys of accounts. A key is shown once, when it is created. */
+/**
+ * `admin keys`, `admin sign-in-link` and `admin webhook-key`: the secrets of an account. An API key is shown once, when it
+ * is created.
+ */
 import { SCOPES } from '../../accounts/api-key.ts';
 import { ROTATION_OVERLAP_SECONDS, createKey, listKeys, revokeKey, rotateKey } from '../../accounts/keys.ts';
-import type { SpendCaps } from '../../accounts/keys.ts';
-import { readCapSpending } from '../../billing/key-spending.ts';
+import type { KeyListing, SpendCaps } from '../../accounts/keys.ts';
+import { readCapSpending } from '../../billing/spend-caps.ts';
+import type { CapSpending } from '../../billing/spend-caps.ts';
 import { findUnknownModels } from '../../catalogue/known-models.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
+import { formatUsd } from '../../domain/money.ts';
 import { AdminError } from './admin-error.ts';
 import { listOf, listOption, wholeNumber } from '../command-line.ts';
 import { ACCOUNT, onlyAccount, readAmount, readExpiry, readName } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
-import { presentKey } from './print.ts';
 
 const MAX_MODELS = 100;
 
@@ -99,5 +103,25 @@ function readCaps(day: string | undefined, total: string | undefined): SpendCaps
   return {
     dayMicroUsd: day === undefined ? undefined : readAmount('cap-day', day),
     totalMicroUsd: total === undefined ? undefined : readAmount('cap-total', total),
+  };
+}
+
+/** @param spending by cap id. */
+function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): Record<string, unknown> {
+  const spent = key.spendCapId === undefined ? undefined : spending.get(key.spendCapId);
+  const capOf = (cap: bigint | undefined, used: bigint | undefined): object | null =>
+    cap === undefined ? null : { usd: formatUsd(cap), spent: formatUsd(used ?? 0n) };
+  return {
+    keyId: key.id,
+    name: key.name,
+    scopes: key.scopes,
+    models: key.models ?? null,
+    capDay: capOf(key.spendCaps?.dayMicroUsd, spent?.dayMicroUsd),
+    capTotal: capOf(key.spendCaps?.totalMicroUsd, spent?.totalMicroUsd),
+    created: key.createdAt.toISOString(),
+    lastUsed: key.lastUsedAt?.toISOString() ?? null,
+    expires: key.expiresAt?.toISOString() ?? null,
+    replacedBy: key.replacedBy ?? null,
+    revoked: key.revokedAt?.toISOString() ?? null,
   };
 }

@@ -1,72 +1,9 @@
-/**
- * What admin commands print: readable lines, or JSON with `--json`, where a list is a list and a number a number.
- * Money in decimal USD, times in ISO 8601; null means absent or unlimited.
- */
-import type { Account } from '../../accounts/accounts.ts';
-import type { KeyListing } from '../../accounts/keys.ts';
-import type { CapSpending } from '../../billing/key-spending.ts';
-import { effectOf } from '../../billing/ledger-list.ts';
-import type { LedgerEntry } from '../../billing/ledger-list.ts';
-import { formatUsd } from '../../domain/money.ts';
-
-export function presentAccount(account: Account): Record<string, unknown> {
-  const { limits } = account;
-  return {
-    account: account.id,
-    name: account.name,
-    organisation: account.organisationId,
-    status: account.status,
-    suspensionReason: account.suspensionReason,
-    wallet: account.walletId,
-    available: formatUsd(account.availableMicroUsd),
-    held: formatUsd(account.heldMicroUsd),
-    running: account.running,
-    queued: account.queued,
-    textStreams: account.textStreams,
-    storageBytes: account.persistentBytes,
-    ...limits,
-    created: account.createdAt.toISOString(),
-  };
-}
-
-/** @param spending by cap id. */
-export function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): Record<string, unknown> {
-  const spent = key.spendCapId === undefined ? undefined : spending.get(key.spendCapId);
-  const capOf = (cap: bigint | undefined, used: bigint | undefined): object | null =>
-    cap === undefined ? null : { usd: formatUsd(cap), spent: formatUsd(used ?? 0n) };
-  return {
-    keyId: key.id,
-    name: key.name,
-    scopes: key.scopes,
-    models: key.models ?? null,
-    capDay: capOf(key.spendCaps?.dayMicroUsd, spent?.dayMicroUsd),
-    capTotal: capOf(key.spendCaps?.totalMicroUsd, spent?.totalMicroUsd),
-    created: key.createdAt.toISOString(),
-    lastUsed: key.lastUsedAt?.toISOString() ?? null,
-    expires: key.expiresAt?.toISOString() ?? null,
-    replacedBy: key.replacedBy ?? null,
-    revoked: key.revokedAt?.toISOString() ?? null,
-  };
-}
-
-export function presentEntry(entry: LedgerEntry): Record<string, unknown> {
-  return {
-    at: entry.createdAt.toISOString(),
-    kind: entry.kind,
-    reference: entry.reference,
-    amount: formatUsd(entry.amountMicroUsd),
-    change: formatUsd(effectOf(entry).availableMicroUsd),
-    available: formatUsd(entry.availableAfterMicroUsd),
-    held: formatUsd(entry.heldAfterMicroUsd),
-    keyId: entry.keyId,
-    model: entry.model,
-    ...(entry.isEstimated ? { isEstimated: true } : {}),
-  };
-}
-
 const LEAST_NAME_WIDTH = 10;
 
-/** Prints one record, or several with blank lines between them. */
+/**
+ * Prints one record, or several with blank lines between them: readable lines, or JSON with `--json`, where a list is a
+ * list and a number a number. Money is in decimal USD, and times are in ISO 8601; null means absent or unlimited.
+ */
 export function print(result: unknown, isJson: boolean): void {
   if (isJson) {
     process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);

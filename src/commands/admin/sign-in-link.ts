@@ -1,7 +1,5 @@
-/** `admin sign-in-link`: a link that signs in to the dashboard, once. */
-import { dashboardKey } from '../../accounts/dashboard-key.ts';
+import { dashboardKey, SIGN_IN_LINK_SECONDS, createSignInLink, signInUrl } from '../../accounts/sessions.ts';
 import { readKey } from '../../accounts/keys.ts';
-import { SIGN_IN_LINK_SECONDS, createSignInLink, signInUrl } from '../../accounts/sign-in-links.ts';
 import { loadPublicUrl } from '../../config/config.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';

@@ -3,8 +3,8 @@
  * that everything adds up (contract §7 "Money").
  */
 import { readAccount } from '../../accounts/accounts.ts';
-import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
-import type { LedgerChange } from '../../billing/operator-entries.ts';
+import { recordAdjustment, recordTopUp } from '../../billing/ledger.ts';
+import type { LedgerChange } from '../../billing/ledger.ts';
 import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
 import { readUsage } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';

@@ -5,7 +5,7 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../accounts/key-delegation.ts';
 import { listKeys, readKey } from '../../accounts/keys.ts';
 import type { KeyListing } from '../../accounts/keys.ts';
-import { readCapSpending } from '../../billing/key-spending.ts';
+import { readCapSpending } from '../../billing/spend-caps.ts';
 import { CreateKeySchema, CreatedKeySchema, KeyListSchema, KeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
 import { presentKey, rightsOf } from '../../presenters/key.ts';
 import type { CreateKeyBody, WireKey } from '@darkroom/api/tasks/key';
