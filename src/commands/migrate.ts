@@ -9,12 +9,11 @@ import { createLogger } from '../telemetry/log.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { requireTemporal, temporalClient } from '../temporal/connection.ts';
 import { ManualStepsError, formerScheduleStep, scheduleSteps } from '../temporal/manual-steps.ts';
-import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { prepareNamespace } from '../temporal/prepare-namespace.ts';
+import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { allSchedules, ensureSchedules, retireFormerSchedules } from '../temporal/schedules.ts';
 import type { RetiredSchedules } from '../temporal/schedules.ts';
-import { logProcessWarnings } from './process-lifecycle.ts';
-import { warnOfUnknownVariables } from './warn-of-settings.ts';
+import { logProcessWarnings, warnOfUnknownVariables } from './process-lifecycle.ts';
 
 const NOTHING_FORMER: RetiredSchedules = { deleted: [], left: [], unpaused: new Map() };
 

@@ -1,10 +1,15 @@
-/** `admin models check`: an operator's model files validated before any process loads them, without an installation. */
+/**
+ * `admin models`, without an installation: an operator's model files validated before any process loads them, and what
+ * an editor reads.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { modelFileSchema, providerFileSchema } from '../../src/catalogue/file-schemas.ts';
 import { packageFile } from '../../src/config/package-root.ts';
+import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { runAdminInHost } from './admin-command.ts';
 
@@ -157,5 +162,27 @@ describe('admin models check', () => {
     assert.deepEqual(report.problems, [
       { file: path.join(directory, 'nowhere'), problem: 'there is no such file or directory' },
     ]);
+  });
+});
+
+describe('admin models schema', () => {
+  it('prints the JSON Schema of a model file or a provider file, and nothing else', async () => {
+    for (const [args, schema] of [
+      [[], modelFileSchema(PROTOCOLS)],
+      [['model'], modelFileSchema(PROTOCOLS)],
+      [['provider'], providerFileSchema(PROTOCOLS)],
+    ] as const) {
+      const { code, stdout, stderr } = await runAdminInHost(['models', 'schema', ...args], {});
+
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.equal(stdout, `${JSON.stringify(schema, null, 2)}\n`);
+    }
+  });
+
+  it('rejects another kind', async () => {
+    const { code, stdout, stderr } = await runAdminInHost(['models', 'schema', 'upstream'], {});
+
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /upstream.*Allowed choices are model, provider/);
   });
 });
