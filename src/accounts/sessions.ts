@@ -1,9 +1,9 @@
 /**
- * Signing in to the dashboard: its sessions, the links that start one, and the key that such a link stands for. A session
- * is a secret in a browser's cookie that stands for a key, so that the key itself is not stored there. It has exactly
- * the rights of its key and ends with it; a request with one is checked like one with the key (authenticate.ts). Only
- * the secret's SHA-256 is stored. That a session has ended may take a second to reach other processes, as with keys
- * (contract §7).
+ * Signing in to the dashboard: its sessions, the links that start one, and the key that such a link stands for. A
+ * session is a secret in a browser's cookie that stands for a key, so that the key itself is not stored there. It has
+ * exactly the rights of its key and ends with it; a request with one is checked like one with the key
+ * (authenticate.ts). Only the secret's SHA-256 is stored. That a session has ended may take a second to reach other
+ * processes, as with keys (contract §7).
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -3,9 +3,9 @@
  * their settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the wallet and an
  * append-only entry that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
  *
- * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0051). No caller
- * names it: the statements read it from the account's row, where it never changes. They lock the account's row before
- * its wallet.
+ * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0051). No
+ * caller names it: the statements read it from the account's row, where it never changes. They lock the account's row
+ * before its wallet.
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
@@ -107,8 +107,8 @@ export class InsufficientBalanceError extends DarkroomError {
 }
 
 /**
- * Why work that holds nothing itself is to wait and to be tried again, if it is: also for what other work holds, as long
- * as that would cover it if it were released.
+ * Why work that holds nothing itself is to wait and to be tried again, if it is: also for what other work holds, as
+ * long as that would cover it if it were released.
  */
 export function waitReasonOf(error: DarkroomError): WaitReason | undefined {
   if (!(error instanceof InsufficientBalanceError)) return error.waitsFor;
@@ -256,8 +256,8 @@ class ReferenceUsedError extends DarkroomError {
 }
 
 /**
- * An entry that an operator makes in the ledger: a payment or a correction, under a reference that is used once, so that
- * a command or request that is sent twice counts once.
+ * An entry that an operator makes in the ledger: a payment or a correction, under a reference that is used once, so
+ * that a command or request that is sent twice counts once.
  */
 interface OperatorEntry {
   /** The account whose wallet it moves. */

@@ -141,7 +141,9 @@ export async function spendCapsLeft(database: Queryable, capIds: readonly string
   return row?.left ?? undefined;
 }
 
-/** What was spent under a cap, held and captured, in micro-USD: as it is listed with an account's keys (contract §7). */
+/**
+ * What was spent under a cap, held and captured, in micro-USD: as it is listed with an account's keys (contract §7).
+ */
 export interface CapSpending {
   /** On the current UTC day. */
   readonly dayMicroUsd: bigint;

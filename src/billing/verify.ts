@@ -49,8 +49,8 @@ export async function findViolations(transaction: Queryable): Promise<readonly L
 const TIMEOUT_MS = 600_000;
 
 /**
- * What must hold for a part of the ledger. Each statement is set-based, so that it stays a matter of seconds for millions
- * of entries, and returns what does not hold as `rule`, `subject` and `detail`.
+ * What must hold for a part of the ledger. Each statement is set-based, so that it stays a matter of seconds for
+ * millions of entries, and returns what does not hold as `rule`, `subject` and `detail`.
  */
 function rules(name: string, select: string): Statement {
   return { name: `verify_${name}`, text: `${select} LIMIT ${MAX_VIOLATIONS}`, timeoutMs: TIMEOUT_MS };

@@ -135,9 +135,13 @@ export function readTemporal(read: EnvironmentReader): TemporalConfig {
   };
 }
 
-/** Where traces are sent, and which share of them; set with the names of OpenTelemetry's own variables where they exist. */
+/**
+ * Where traces are sent, and which share of them; set with the names of OpenTelemetry's own variables where they exist.
+ */
 export interface TraceConfig {
-  /** The URL of a collector that accepts OTLP over HTTP, without the path and a trailing slash: `http://127.0.0.1:4318`. */
+  /**
+   * The URL of a collector that accepts OTLP over HTTP, without the path and a trailing slash: `http://127.0.0.1:4318`.
+   */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   /** 0 to 1. One task is recorded by all processes or by none. */

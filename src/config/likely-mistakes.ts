@@ -43,7 +43,9 @@ export const COMPOSE_NAMES: readonly string[] = [
 const OF_OUR_OTHERS = /^DARKROOM_(?:API_KEY|BASE_URL|WEBHOOK_SECRET|TEST_\w+)$/;
 /** Prefixes that belong to other programs. */
 const OF_OTHERS = /^(?:npm_|NODE_|PG[A-Z]+$|AWS_|KUBERNETES_)/;
-/** What Kubernetes sets in every container for each service of its namespace: ours may well be called `darkroom-api`. */
+/**
+ * What Kubernetes sets in every container for each service of its namespace: ours may well be called `darkroom-api`.
+ */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d{1,5}_(?:TCP|UDP)/;
 const OF_UPSTREAM = /^UPSTREAM_[A-Z0-9_]+_(?:KEY(?:_FILE)?|URL)$/;
 

@@ -1,7 +1,7 @@
 /**
- * The bounds of a response: how many bytes it may have, and how fast it must come. A deadline alone has to allow for the
- * largest file, so that a server that drips or falls silent would hold its reader just as long. Only time spent waiting
- * for the sender counts: a reader that is slow itself, because our own store is, causes no failure.
+ * The bounds of a response: how many bytes it may have, and how fast it must come. A deadline alone has to allow for
+ * the largest file, so that a server that drips or falls silent would hold its reader just as long. Only time spent
+ * waiting for the sender counts: a reader that is slow itself, because our own store is, causes no failure.
  */
 import { Readable } from 'node:stream';
 import { abortReason } from '../domain/abort-reason.ts';
@@ -90,9 +90,9 @@ interface BodyBounds {
 }
 
 /**
- * The body of a response as a stream that never yields more bytes than agreed, nor yields them too slowly, and that ends
- * the exchange when it closes, however that comes about: what the guarded client and the providers' own downloads have
- * in common, whichever made the connection.
+ * The body of a response as a stream that never yields more bytes than agreed, nor yields them too slowly, and that
+ * ends the exchange when it closes, however that comes about: what the guarded client and the providers' own downloads
+ * have in common, whichever made the connection.
  */
 export function boundedBody(
   source: AsyncIterable<Buffer>,

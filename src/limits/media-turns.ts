@@ -14,13 +14,13 @@ const RETRY_SECONDS = 5;
 const SUSPECT_MS = 60_000;
 
 /**
- * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already. An account whose file
- * has just exceeded its bounds has its files read one at a time, together with those of other such accounts: a file of
- * two hundred bytes can occupy a child for seconds, and a few accounts with such files would occupy all of them, one
- * file after the other.
+ * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already. An account whose
+ * file has just exceeded its bounds has its files read one at a time, together with those of other such accounts: a
+ * file of two hundred bytes can occupy a child for seconds, and a few accounts with such files would occupy all of
+ * them, one file after the other.
  *
- * @param children how many files are read at once; default one more than cores, so that one account can use as many
- *   as there are cores.
+ * @param children how many files are read at once; default one more than cores, so that one account can use as many as
+ *   there are cores.
  */
 export function createInspectionTurns(metrics?: ShareMetrics, children: number = os.availableParallelism() + 1): Turns {
   const common = { waiting: INSPECTIONS_WAIT, retryAfterSeconds: RETRY_SECONDS, metrics };

@@ -54,7 +54,9 @@ function createRowDatabase(options: RowDatabaseOptions): RowDatabase {
     metrics,
   });
 
-  /** The others are read without keeping this connection. Those that cannot be read are found to be stalled one by one. */
+  /**
+   * The others are read without keeping this connection. Those that cannot be read are found to be stalled one by one.
+   */
   const addStalled = (row: string): void => {
     stalled.add(row);
     stalledWith?.(row).then(

@@ -186,8 +186,8 @@ export interface ThreadJobOptions {
 }
 
 /**
- * Some timed threads that accounts, or upstreams, share: each holds at most as many as it leaves free, and the others of
- * its jobs wait in turn.
+ * Some timed threads that accounts, or upstreams, share: each holds at most as many as it leaves free, and the others
+ * of its jobs wait in turn.
  */
 export interface ThreadPool<Job, Answer> {
   /**

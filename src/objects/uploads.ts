@@ -307,8 +307,8 @@ const deleteGone: Statement = {
 
 /**
  * Deletes the rows of files whose bytes were deleted long ago. To readers, inputs and batches such a file is one that
- * never was (contract §7.5), so that nothing needs its row, except a client that lists files and continues after one that
- * was deleted meanwhile. Safe to run at any time, and twice at the same time.
+ * never was (contract §7.5), so that nothing needs its row, except a client that lists files and continues after one
+ * that was deleted meanwhile. Safe to run at any time, and twice at the same time.
  *
  * @param now milliseconds since 1970.
  * @returns how many, at most `limit`.

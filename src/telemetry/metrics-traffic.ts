@@ -30,8 +30,8 @@ export interface RequestMetrics {
 }
 
 /**
- * HTTP requests by route pattern, method and status. Observed for every request: it allocates nothing once its route was
- * seen.
+ * HTTP requests by route pattern, method and status. Observed for every request: it allocates nothing once its route
+ * was seen.
  */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const registers = [registry];

@@ -1,7 +1,7 @@
 /**
- * The records of stored outputs: written, read, deleted and expired. An object is readable exactly while a row here names
- * its key: rows are written by the settling transaction, so a half-archived task shows nothing. The bytes of what is
- * gone follow within minutes (sweep.ts).
+ * The records of stored outputs: written, read, deleted and expired. An object is readable exactly while a row here
+ * names its key: rows are written by the settling transaction, so a half-archived task shows nothing. The bytes of what
+ * is gone follow within minutes (sweep.ts).
  */
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
@@ -137,7 +137,11 @@ export async function deleteAccountOutputs(
   await transaction.query(deleteStatement, [outputIds, null, accountId, new Date(now)]);
 }
 
-/** Deletes all outputs of a task: its erasure (contract §4). @param now milliseconds since 1970; default: the database's. */
+/**
+ * Deletes all outputs of a task: its erasure (contract §4).
+ *
+ * @param now milliseconds since 1970; default: the database's.
+ */
 export async function deleteOutputsOfTask(
   transaction: Queryable,
   accountId: string,
@@ -150,7 +154,8 @@ export async function deleteOutputsOfTask(
 }
 
 /**
- * Deletes an output of any account: an operator's decision. Its bytes may be deleted by the caller, and are by the sweep.
+ * Deletes an output of any account: an operator's decision. Its bytes may be deleted by the caller, and are by the
+ * sweep.
  *
  * @returns the object's key. @throws {OutputNotFoundError}
  */

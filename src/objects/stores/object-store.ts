@@ -116,8 +116,9 @@ export class ObjectTooLargeError extends Error {
 export type StoreOperation = 'put' | 'head' | 'read' | 'delete' | 'list' | 'check';
 
 /**
- * The store could not do its work, and the caller is not at fault: disk full, no permission, network, wrong credentials.
- * Callers respond with 503 or retry later. `cause` has the system's or the server's own error, for the log only.
+ * The store could not do its work, and the caller is not at fault: disk full, no permission, network, wrong
+ * credentials. Callers respond with 503 or retry later. `cause` has the system's or the server's own error, for the log
+ * only.
  */
 export class StoreUnavailableError extends DarkroomError {
   override readonly name = 'StoreUnavailableError';
@@ -146,8 +147,8 @@ const KEY_PREFIX = /^[A-Za-z0-9._/-]*$/;
 const MAX_KEY_LENGTH = 512;
 
 /**
- * Whether a string is a key, by the rule of `ObjectStore`: the same for every store, so that no store rejects a key that
- * another accepts, and so that no key can leave a directory or a prefix.
+ * Whether a string is a key, by the rule of `ObjectStore`: the same for every store, so that no store rejects a key
+ * that another accepts, and so that no key can leave a directory or a prefix.
  */
 export function isObjectKey(text: string): boolean {
   return (

@@ -1,10 +1,10 @@
 /**
- * Download URLs that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3), and inputs that
- * are such URLs. The token contains the output's id and the URL's end, and an HMAC over both, so that a URL is checked
- * without any query.
+ * Download URLs that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3), and inputs
+ * that are such URLs. The token contains the output's id and the URL's end, and an HMAC over both, so that a URL is
+ * checked without any query.
  *
- * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256,
- * base64url>`. The file name is for people and not signed: the response comes from the output's record alone.
+ * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256, base64url>`. The file name is for people
+ * and not signed: the response comes from the output's record alone.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -128,7 +128,10 @@ function macOf(claim: string, key: KeyObject): string {
   return createHmac('sha256', key).update(claim).digest('base64url').slice(0, MAC_LENGTH);
 }
 
-/** `darkroom:out_…`, `darkroom:file_…` or `darkroom:file-…`, and nothing else: no caller can send it (tasks/record/input-media.ts). */
+/**
+ * `darkroom:out_…`, `darkroom:file_…` or `darkroom:file-…`, and nothing else: no caller can send it
+ * (tasks/record/input-media.ts).
+ */
 const REFERENCE = /^darkroom:((?:out_|file[_-])[0-9A-HJKMNP-TV-Z]{26})$/;
 
 const INPUT_PREFIX = 'input-';
