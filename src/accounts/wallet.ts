@@ -1,5 +1,5 @@
 /**
- * The wallet of an account, and organisations: accounts that share one (docs/decisions/0051). Every account begins an
+ * The wallet of an account, and organisations: accounts that share one (docs/decisions/0014). Every account begins an
  * organisation, which has its id, unless it is created in that of another account; limits, keys, tasks and stored files
  * stay those of each account. A wallet is the account's own row of counters, or the row that `wallet_id` names. An
  * account never changes its wallet, so which row it is may be read at any time; what is in it is certain only while it

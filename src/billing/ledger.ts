@@ -3,7 +3,7 @@
  * their settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the wallet and an
  * append-only entry that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
  *
- * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0051). No
+ * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0014). No
  * caller names it: the statements read it from the account's row, where it never changes. They lock the account's row
  * before its wallet.
  */

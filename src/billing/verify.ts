@@ -62,7 +62,7 @@ const HELD_CHANGE = `CASE kind WHEN 'hold' THEN amount_micro_usd WHEN 'capture' 
                           WHEN 'release' THEN -amount_micro_usd ELSE 0 END`;
 /** SQL for the wallet of an entry, and of an account: the one that is named, or the account's own, which has its id. */
 const WALLET = 'coalesce(wallet_id, account_id)';
-/** SQL for all tasks as `t`, with what remains of those that were pruned (docs/decisions/0054). */
+/** SQL for all tasks as `t`, with what remains of those that were pruned (docs/decisions/0026). */
 const ALL_TASKS = `(SELECT id, account_id, held_micro_usd, captured_micro_usd, completed_at, spend_cap_ids FROM tasks
                     UNION ALL
                     SELECT task_id, account_id, held_micro_usd, captured_micro_usd, completed_at, spend_cap_ids

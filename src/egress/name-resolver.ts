@@ -2,7 +2,7 @@
  * Resolves names that clients and providers chose. `dns.lookup` would do it on two threads of the process, which the
  * database, the store and the upstreams need as well: a few names whose server never answers would occupy both for
  * ten seconds each. This queries the system's name servers through c-ares, on the event loop, with a time limit and a
- * share per account. docs/decisions/0025.
+ * share per account. docs/decisions/0018.
  *
  * Such names are absolute: no search domain is appended. Nothing is cached between two lookups, so that the egress
  * policy classifies what a name resolves to at each connection.

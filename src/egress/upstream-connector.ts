@@ -2,7 +2,7 @@
  * How connections to upstreams are made, whose names operators configured. Such a name is resolved by the system, with
  * its hosts file and its search domains. That occupies one of the few threads that `dns.lookup` has in a process, for
  * ten seconds and more if a name server is silent. So one name has one lookup in progress, whatever number of requests
- * waits for it: an upstream whose name is dead occupies one thread and not all of them. docs/decisions/0025.
+ * waits for it: an upstream whose name is dead occupies one thread and not all of them. docs/decisions/0018.
  */
 import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';

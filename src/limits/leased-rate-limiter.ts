@@ -1,5 +1,5 @@
 /**
- * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, docs/decisions/0012), so that any
+ * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, docs/decisions/0015), so that any
  * number of processes share one limit and a process that serves many requests hardly ever queries the database.
  *
  * A lease is what its waiting requests need, and some spare tokens for the next ones: all processes that took a lease

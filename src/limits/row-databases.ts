@@ -186,7 +186,7 @@ export const ACTIVITIES_WAIT: AccountWaiting = { perTenant: 16, perProcess: 1_00
  */
 const ACCOUNT_SHARE = 0.6;
 
-/** The others that share the wallet of an account, whose row they lock too (docs/decisions/0051). */
+/** The others that share the wallet of an account, whose row they lock too (docs/decisions/0014). */
 const selectOfSameWallet: Statement = {
   name: 'select_accounts_of_same_wallet',
   text: `WITH wallet AS (

@@ -1,5 +1,5 @@
 /**
- * The objects to which rows are exported before they are pruned (docs/decisions/0054 and 0055): a JSON line for each
+ * The objects to which rows are exported before they are pruned (docs/decisions/0026 and 0026): a JSON line for each
  * task or text call, compressed with gzip. An export counts only once it was read back, and only if the rows have not
  * changed meanwhile: what an owner erases while it is exported must not outlive that in the store.
  */

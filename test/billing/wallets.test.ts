@@ -1,5 +1,5 @@
 /**
- * Several accounts that share a wallet (docs/decisions/0051): what one of them spends, the others do not have, at every
+ * Several accounts that share a wallet (docs/decisions/0014): what one of them spends, the others do not have, at every
  * moment and after every kill. Limits, slots and spend caps stay those of each account.
  */
 import assert from 'node:assert/strict';

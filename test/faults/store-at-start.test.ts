@@ -1,5 +1,5 @@
 /**
- * Processes that start while their store is away (docs/decisions/0056): the api serves what needs no store, the worker
+ * Processes that start while their store is away (docs/decisions/0006): the api serves what needs no store, the worker
  * is not ready, both use nothing of it, and come up by themselves when it is back, or end when it is a wrong one.
  */
 import assert from 'node:assert/strict';

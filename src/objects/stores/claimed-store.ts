@@ -3,7 +3,7 @@
  * are deleted after a day, and two installations on one store would each take the other's for such: so a store belongs
  * to the installation that wrote its name there first. A process that is given another, such as a directory of its own
  * on a second machine, would store outputs where no other process finds them, and their owners would pay for nothing:
- * so the database remembers that there is a marked one (docs/decisions/0056).
+ * so the database remembers that there is a marked one (docs/decisions/0006).
  */
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';

@@ -1,5 +1,5 @@
 /**
- * Brings the creates of one account together, so that many share one commit (database/batches.ts, docs/decisions/0008).
+ * Brings the creates of one account together, so that many share one commit (database/batches.ts, docs/decisions/0012).
  */
 import { createBatches } from '../../database/batches.ts';
 import type { Database } from '../../database/database.ts';

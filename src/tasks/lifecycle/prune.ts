@@ -1,5 +1,5 @@
 /**
- * Pruning (docs/decisions/0054): tasks that ended long ago are exported to the object store, and then deleted from the
+ * Pruning (docs/decisions/0026): tasks that ended long ago are exported to the object store, and then deleted from the
  * database but for a narrow row. A pass may be killed anywhere: what it exported without deleting it is exported again,
  * and its own export is swept.
  * The ledger is not touched: its entries keep on guarding that no task is settled twice.

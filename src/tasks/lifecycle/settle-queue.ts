@@ -1,6 +1,6 @@
 /**
  * Brings the settlements of one account together, so that many share one commit (database/batches.ts,
- * docs/decisions/0008). Each of them changes the account's one row and keeps it locked until it is on disk.
+ * docs/decisions/0012). Each of them changes the account's one row and keeps it locked until it is on disk.
  */
 import { createBatches } from '../../database/batches.ts';
 import { DatabaseUnavailableError, LockTimeoutError } from '../../database/database.ts';

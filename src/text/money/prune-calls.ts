@@ -1,5 +1,5 @@
 /**
- * Pruning of text calls (docs/decisions/0055): those that were settled long ago are exported to the object store, and
+ * Pruning of text calls (docs/decisions/0026): those that were settled long ago are exported to the object store, and
  * then deleted from the database. The ledger is the permanent record of their money, and is not touched; what else is
  * computed from calls is kept in the transaction that deletes them. A pass may be killed anywhere: what it exported
  * without deleting it is exported again, and its own export is swept.
