@@ -10,7 +10,7 @@ import type { WorkflowState } from '../src/domain/task-status.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
 import type { Egress } from '../src/egress/guarded-client.ts';
 import type { GenerationContext } from '../src/generation/context.ts';
-import type { AccountDatabase } from '../src/limits/account-database.ts';
+import type { AccountDatabase } from '../src/limits/row-databases.ts';
 import type { ObjectStore } from '../src/objects/stores/object-store.ts';
 import type { Settler } from '../src/tasks/lifecycle/settle-queue.ts';
 import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
@@ -20,7 +20,7 @@ export interface ActivityContext extends GenerationContext {
   readonly config: Config;
   /** The metrics of this process. */
   readonly metrics: Metrics;
-  /** For statements that lock the row of one account (src/limits/account-database.ts). */
+  /** For statements that lock the row of one account (src/limits/row-databases.ts). */
   readonly accountDatabase: AccountDatabase;
   readonly settler: Settler;
   readonly store: ObjectStore;

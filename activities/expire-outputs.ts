@@ -1,16 +1,15 @@
 /**
- * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/retention.ts) and uploads
- * (src/objects/uploads.ts and prune-files.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
+ * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/outputs.ts) and uploads
+ * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
  * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts) and the tasks themselves
  * (src/tasks/lifecycle/prune.ts). Promotions that seem abandoned are requested again.
  */
 import { deleteOldBatches } from '../src/batches/retention.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
-import { expireOutputs } from '../src/objects/outputs/retention.ts';
+import { expireOutputs } from '../src/objects/outputs/outputs.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';
-import { expireFiles } from '../src/objects/uploads.ts';
-import { pruneFiles } from '../src/objects/prune-files.ts';
+import { expireFiles, pruneFiles } from '../src/objects/uploads.ts';
 import { ROUNDING_SECONDS } from '../src/objects/urls/signed-url.ts';
 import { deleteOldTokens } from '../src/accounts/tokens.ts';
 import { deleteOldResponses } from '../src/tasks/create/awaited-responses.ts';

@@ -5,13 +5,13 @@
 import type { Pass, PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
 import { unlessAborted } from '../src/domain/unless-aborted.ts';
-import { deleteIdleBuckets } from '../src/limits/idle-buckets.ts';
+import { deleteIdleBuckets } from '../src/limits/leased-rate-limiter.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import type { PassTools } from '../src/limits/pass-tools.ts';
 import { isOurKey, listDoomedObjects, listUnnamedKeys, markBytesDeleted } from '../src/objects/outputs/sweep.ts';
-import { assertAnswers, readOwner } from '../src/objects/stores/store-owner.ts';
-import { StoreUnavailableError } from '../src/objects/stores/store-unavailable-error.ts';
-import type { StoreOperation } from '../src/objects/stores/store-unavailable-error.ts';
+import { assertAnswers, readOwner } from '../src/objects/stores/claimed-store.ts';
+import { StoreUnavailableError } from '../src/objects/stores/object-store.ts';
+import type { StoreOperation } from '../src/objects/stores/object-store.ts';
 import type { Activities, SweepInput, SweepPart } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { currentAttempt, untilWorkerStops } from './heartbeat.ts';

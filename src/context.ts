@@ -15,18 +15,22 @@ import { publicUrlOf } from './config/listeners.ts';
 import { timeOutMs } from './config/time-outs.ts';
 import { createDatabaseClock } from './database/database-clock.ts';
 import { openDatabase } from './database/database.ts';
-import { readEgressPolicy } from './egress/configured-policy.ts';
+import { readEgressPolicy } from './egress/policy.ts';
 import { createEgress } from './egress/guarded-client.ts';
 import { createEnginePool } from './providers/embedded/engine-pool.ts';
 import type { EnginePool } from './providers/embedded/engine-pool.ts';
 import { createClaimedStore } from './objects/stores/claimed-store.ts';
 import { openStore } from './objects/stores/open-store.ts';
 import { createUrlSigner } from './objects/urls/signed-url.ts';
-import { ACTIVITIES_WAIT, REQUESTS_WAIT, createAccountDatabase } from './limits/account-database.ts';
-import { createStalledRows } from './limits/stalled-rows.ts';
-import { createUpstreamDatabase } from './limits/upstream-database.ts';
+import {
+  ACTIVITIES_WAIT,
+  REQUESTS_WAIT,
+  createAccountDatabase,
+  createStalledRows,
+  createUpstreamDatabase,
+} from './limits/row-databases.ts';
 import { FILE_MS, createMediaInspector } from '@darkroom/media/inspect';
-import { createInspectionTurns } from './limits/inspection-turns.ts';
+import { createInspectionTurns } from './limits/media-turns.ts';
 import { createCredentialProbes } from './providers/credential-probes.ts';
 import { createEmbeddedProvider } from './providers/embedded/embedded-provider.ts';
 import type { Provider } from './providers/provider.ts';

@@ -12,7 +12,7 @@ import { Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { request } from 'undici';
-import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';

@@ -5,8 +5,7 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import { newId } from '../domain/ids.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { requireOrganisation } from './organisations.ts';
-import { IS_WALLET } from './wallet.ts';
+import { requireOrganisation, IS_WALLET } from './wallet.ts';
 
 export interface Account {
   readonly id: string;

@@ -1,13 +1,17 @@
 /**
- * Sessions of the dashboard: a secret in a browser's cookie that stands for a key, so that the key itself is not
- * stored there. A session has exactly the rights of its key and ends with it; a request with one is checked like one
- * with the key (authenticate.ts). Only the secret's SHA-256 is stored. That a session has ended may take a second to
- * reach other processes, as with keys (contract §7).
+ * Signing in to the dashboard: its sessions, the links that start one, and the key that such a link stands for. A
+ * session is a secret in a browser's cookie that stands for a key, so that the key itself is not stored there. It has
+ * exactly the rights of its key and ends with it; a request with one is checked like one with the key
+ * (authenticate.ts). Only the secret's SHA-256 is stored. That a session has ended may take a second to reach other
+ * processes, as with keys (contract §7).
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { randomBase62 } from '../domain/ids.ts';
+import { SCOPES } from './api-key.ts';
+import { createKey, listKeys } from './keys.ts';
+import type { KeyListing } from './keys.ts';
 
 /** The duration of a session: a working day. A user who returns the next day signs in again. */
 export const SESSION_SECONDS = 8 * 3_600;
@@ -57,7 +61,7 @@ export function isSecret(text: string): boolean {
   return SECRET.test(text);
 }
 
-const deleteExpired: Statement = {
+const deleteExpiredSessions: Statement = {
   name: 'delete_expired_sessions',
   text: 'DELETE FROM dashboard_sessions WHERE expires_at <= $1',
 };
@@ -104,7 +108,7 @@ export function createSessions(database: Database, now: () => number): Sessions 
       const beganAt = new Date(now());
       const expiresAt = new Date(beganAt.getTime() + SESSION_SECONDS * 1000);
       const secret = newSecret();
-      await transaction.query(deleteExpired, [beganAt]);
+      await transaction.query(deleteExpiredSessions, [beganAt]);
       await transaction.query(removeOldest, [keyId, MAX_SESSIONS_OF_KEY - 1]);
       await transaction.query(insertSession, [hashSecret(secret), keyId, beganAt, expiresAt]);
       return { keyId, secret, expiresAt };
@@ -125,4 +129,91 @@ export function createSessions(database: Database, now: () => number): Sessions 
       return ended.length;
     },
   };
+}
+
+export const SIGN_IN_LINK_SECONDS = 600;
+
+/**
+ * A newly created link that signs in to the dashboard: it starts one session of one key, once, within ten minutes. It
+ * contains a secret of its own, which exists nowhere else and which only a POST redeems, so that neither a preview of
+ * the link nor a log of URLs uses it up or discloses it.
+ */
+interface NewSignInLink {
+  readonly secret: string;
+  readonly expiresAt: Date;
+}
+
+const deleteExpiredLinks: Statement = {
+  name: 'delete_expired_sign_in_links',
+  text: 'DELETE FROM sign_in_links WHERE expires_at <= $1',
+};
+const insertLink: Statement = {
+  name: 'insert_sign_in_link',
+  text: 'INSERT INTO sign_in_links (secret_sha256, key_id, expires_at) VALUES ($1, $2, $3)',
+};
+const redeemLink: Statement = {
+  name: 'redeem_sign_in_link',
+  text: 'DELETE FROM sign_in_links WHERE secret_sha256 = $1 RETURNING key_id AS "keyId", expires_at AS "expiresAt"',
+};
+
+/**
+ * Creates a link for a key, and removes those that have expired.
+ *
+ * @param now milliseconds since 1970.
+ */
+export async function createSignInLink(database: Queryable, keyId: string, now: number): Promise<NewSignInLink> {
+  const secret = newSecret();
+  const expiresAt = new Date(now + SIGN_IN_LINK_SECONDS * 1000);
+  await database.query(deleteExpiredLinks, [new Date(now)]);
+  await database.query(insertLink, [hashSecret(secret), keyId, expiresAt]);
+  return { secret, expiresAt };
+}
+
+/**
+ * Uses up a link; of two simultaneous attempts one succeeds.
+ *
+ * @returns the id of its key; undefined: there is no such link, it was used before, or it has expired.
+ */
+export async function redeemSignInLink(
+  transaction: Queryable,
+  secret: string,
+  now: number,
+): Promise<string | undefined> {
+  if (!isSecret(secret)) return undefined;
+  const [row] = await transaction.query<{ keyId: string; expiresAt: Date }>(redeemLink, [hashSecret(secret)]);
+  return row === undefined || row.expiresAt.getTime() <= now ? undefined : row.keyId;
+}
+
+/** The URL of the dashboard that redeems a link. The secret is after `#`: browsers send that to no server. */
+export function signInUrl(publicUrl: string, secret: string): string {
+  return `${publicUrl}/sign-in#${secret}`;
+}
+
+/**
+ * The key that a link to the dashboard stands for if none is named: links are printed by `npm start` and by
+ * `admin sign-in-link`, whose users are operators and may do everything. It is the account's key with the widest rights
+ * that may sign in, the newest of these; one is created if there is none. Its secret is then never disclosed: it serves
+ * sessions only.
+ *
+ * @param now milliseconds since 1970.
+ * @returns its id. @throws {AccountNotFoundError}
+ */
+export async function dashboardKey(database: Queryable, accountId: string, now: number): Promise<string> {
+  const usable = (await listKeys(database, accountId)).filter((key) => mayStillSignIn(key, now));
+  const [widest] = usable.toSorted(
+    (one, other) => breadth(other) - breadth(one) || other.createdAt.getTime() - one.createdAt.getTime(),
+  );
+  if (widest !== undefined) return widest.id;
+  const made = await createKey(database, accountId, { name: 'dashboard', scopes: SCOPES });
+  return made.id;
+}
+
+function mayStillSignIn({ scopes, revokedAt, expiresAt }: KeyListing, now: number): boolean {
+  return scopes.includes('dashboard') && revokedAt === undefined && (expiresAt?.getTime() ?? Infinity) > now;
+}
+
+/** Scopes first; limits make a key narrower than any that lacks them. */
+function breadth({ scopes, models, spendCapIds, expiresAt }: KeyListing): number {
+  const limits = [models !== undefined, spendCapIds.length > 0, expiresAt !== undefined].filter(Boolean).length;
+  return scopes.length - limits * SCOPES.length;
 }

@@ -13,7 +13,7 @@ import { finalizeBatch } from './finalize.ts';
 import type { BatchEnd } from './finalize.ts';
 import { createLineSource } from './line-source.ts';
 import type { LineSource } from './line-source.ts';
-import { StoreUnavailableError } from '../objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../objects/stores/object-store.ts';
 import { isInputLost, markInputLost } from './lost-input.ts';
 import type { Fed } from './record-fed.ts';
 import { settleLines } from './settle-lines.ts';

@@ -4,7 +4,7 @@ import type { Authenticator, Caller } from '../accounts/authenticate.ts';
 import type { Database } from '../database/database.ts';
 import type { DatabaseClock } from '../database/database-clock.ts';
 import type { DarkroomError } from '../domain/darkroom-error.ts';
-import type { AccountDatabase } from '../limits/account-database.ts';
+import type { AccountDatabase } from '../limits/row-databases.ts';
 import type { ObjectStore } from '../objects/stores/object-store.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { TaskCreator } from '../tasks/create/create.ts';

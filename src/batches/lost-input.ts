@@ -5,7 +5,7 @@
 import type { BatchProblem } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
-import { readOwner } from '../objects/stores/store-owner.ts';
+import { readOwner } from '../objects/stores/claimed-store.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 

@@ -1,8 +1,7 @@
 /** The body of one line of a batch, for work that continues after the line was fed. */
 import type { Queryable } from '../database/database.ts';
-import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../objects/stores/store-unavailable-error.ts';
-import { readOwner } from '../objects/stores/store-owner.ts';
+import { ObjectNotFoundError, StoreUnavailableError } from '../objects/stores/object-store.ts';
+import { readOwner } from '../objects/stores/claimed-store.ts';
 import { readBatch } from './batch-record.ts';
 import { readLines } from './input-lines.ts';
 import type { LinePosition } from './input-lines.ts';

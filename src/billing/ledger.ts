@@ -1,18 +1,20 @@
 /**
- * Where money moves: top-ups here, holds of tasks in the accepting statement (tasks/create/accept.ts), their
- * settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the wallet
- * and an append-only entry that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
+ * Where money moves: payments and corrections here, holds of tasks in the accepting statement (tasks/create/accept.ts),
+ * their settlements here, text calls in text/money/move.ts. Every move is a conditional UPDATE of the wallet and an
+ * append-only entry that is unique on (kind, reference), in the caller's transaction (contract §7 "Money").
  *
- * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0014). No caller
- * names it: the statements read it from the account's row, where it never changes. They lock the account's row before
- * its wallet.
+ * The wallet of an account is its own row of counters, or the row that `wallet_id` names (docs/decisions/0014). No
+ * caller names it: the statements read it from the account's row, where it never changes. They lock the account's row
+ * before its wallet.
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';
-import type { Queryable, Statement } from '../database/database.ts';
-import { queryRows, rowStatement } from '../database/row-statement.ts';
 import { AccountNotFoundError, readAccount } from '../accounts/accounts.ts';
 import { isSharedWallet } from '../accounts/wallet.ts';
+import { UniqueViolationError } from '../database/database.ts';
+import type { Database, Queryable, Statement } from '../database/database.ts';
+import { queryRows, rowStatement } from '../database/row-statement.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { newId } from '../domain/ids.ts';
 import { formatUsd } from '../domain/money.ts';
 
 /**
@@ -105,8 +107,8 @@ export class InsufficientBalanceError extends DarkroomError {
 }
 
 /**
- * Why work that holds nothing itself is to wait and to be tried again, if it is: also for what other work holds, as long
- * as that would cover it if it were released.
+ * Why work that holds nothing itself is to wait and to be tried again, if it is: also for what other work holds, as
+ * long as that would cover it if it were released.
  */
 export function waitReasonOf(error: DarkroomError): WaitReason | undefined {
   if (!(error instanceof InsufficientBalanceError)) return error.waitsFor;
@@ -239,4 +241,72 @@ export async function settle(
     settlement.occupied,
   ]);
   await queryRows(transaction, settleHolds, rows, [accountId]);
+}
+
+/** An entry of this kind has this reference already; nothing was booked. */
+class ReferenceUsedError extends DarkroomError {
+  override readonly name = 'ReferenceUsedError';
+  override readonly kind = 'invalid_request';
+  override readonly param = 'reference';
+  override readonly keyword = 'unique';
+
+  constructor(reference: string) {
+    super(`the reference ${reference} was used before; nothing was booked`);
+  }
+}
+
+/**
+ * An entry that an operator makes in the ledger: a payment or a correction, under a reference that is used once, so
+ * that a command or request that is sent twice counts once.
+ */
+interface OperatorEntry {
+  /** The account whose wallet it moves. */
+  readonly accountId: string;
+  /** Above zero for a top-up; signed and not zero for an adjustment. At most 10^18 either way. */
+  readonly amountMicroUsd: bigint;
+  /** Absent: one is generated. */
+  readonly reference?: string | undefined;
+}
+
+/** The entry that was recorded. */
+export interface LedgerChange {
+  readonly reference: string;
+  readonly availableMicroUsd: bigint;
+}
+
+/**
+ * Adds a payment to an account.
+ *
+ * @throws {ReferenceUsedError} @throws {BalanceTooLargeError} @throws {AccountNotFoundError}
+ */
+export function recordTopUp(database: Database, entry: OperatorEntry): Promise<LedgerChange> {
+  return recordEntry(database, topUp, entry, 'topup');
+}
+
+/**
+ * Corrects a balance, up or down.
+ *
+ * @throws {ReferenceUsedError} @throws {BalanceTooLargeError} @throws {AccountNotFoundError}
+ * @throws {AdjustmentTooLargeError} it would take more than is available.
+ */
+export function recordAdjustment(database: Database, entry: OperatorEntry): Promise<LedgerChange> {
+  return recordEntry(database, adjust, entry, 'adjustment');
+}
+
+async function recordEntry(
+  database: Database,
+  move: typeof topUp,
+  { accountId, amountMicroUsd, reference: given }: OperatorEntry,
+  kind: 'topup' | 'adjustment',
+): Promise<LedgerChange> {
+  const reference = given ?? newId(kind);
+  try {
+    return await database.transaction(async (transaction) => {
+      const availableMicroUsd = await move(transaction, accountId, amountMicroUsd, reference);
+      return { reference, availableMicroUsd };
+    });
+  } catch (error) {
+    if (error instanceof UniqueViolationError) throw new ReferenceUsedError(reference);
+    throw error;
+  }
 }

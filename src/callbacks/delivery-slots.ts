@@ -9,7 +9,7 @@
  */
 
 import { createTenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 
 /** The maximum number of callbacks in progress in a worker. Each mostly waits for its receiver, for 10 s at most. */
 export const CALLBACK_SLOTS = 200;

@@ -1,6 +1,7 @@
 /**
- * The signatures of a callback, in two forms over the same raw body (contract §6): our own headers, and those of
- * Standard Webhooks, which existing libraries verify. The key of both is the secret's UTF-8 bytes.
+ * The signatures of a callback and the secrets that make them. A callback is signed in two forms over the same raw body
+ * (contract §6): our own headers, and those of Standard Webhooks, which existing libraries verify. The key of both is
+ * the secret's UTF-8 bytes.
  *
  * While a secret is being rotated, both secrets sign. `webhook-signature` is a list by its specification and carries
  * both signatures, the current one first. Our own header keeps a single value, the current secret's, because receivers
@@ -8,6 +9,9 @@
  * secret can verify, and one that accepts both never notices the rotation.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import type { WebhookKeys } from '../accounts/webhook-key.ts';
+import { readDatabaseTime } from '../database/database-clock.ts';
+import type { Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 
 /** A callback to sign, and the secrets to sign it with. */
@@ -78,4 +82,26 @@ function ownSignature(secret: string, timestampSeconds: number, body: string): s
 
 function secretBytes(secret: string): Buffer {
   return Buffer.from(secret, 'utf8');
+}
+
+/** A signing secret in both formats, as the responses about the webhook secret show it. */
+interface FirstSigningSecret {
+  readonly secret: string;
+  readonly whsec: string;
+}
+
+/**
+ * The signing secret that an account starts with (contract §6): created with the account and in its transaction, so
+ * that the first callback is already signed and no receiver is built without verification.
+ *
+ * @param accountId an account that has no signing secret yet.
+ */
+export async function createFirstSigningSecret(
+  transaction: Queryable,
+  webhookKeys: Pick<WebhookKeys, 'replace'>,
+  accountId: string,
+): Promise<FirstSigningSecret> {
+  const secret = newWebhookSecret();
+  await webhookKeys.replace(transaction, accountId, secret, await readDatabaseTime(transaction));
+  return { secret, whsec: toWhsec(secret) };
 }

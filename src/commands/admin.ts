@@ -2,24 +2,25 @@
  * `darkroom admin`: accounts, keys, money and tasks from the command line. It works on the database of the
  * environment, or on that of the installation that runs in the data directory, and prints which one.
  */
-import { unknownVariables } from '../config/unknown-variables.ts';
+import { unknownVariables } from '../config/likely-mistakes.ts';
 import { accountCommands } from './admin/accounts.ts';
 import { createAdminProgram } from './admin/arguments.ts';
 import type { Group } from './admin/arguments.ts';
-import { ledgerCommands, marginsCommand, usageCommand } from './admin/ledger.ts';
 import { createRunner } from './admin/installation.ts';
-import { databaseCommands } from './admin/database.ts';
-import { failingItemsCommand } from './admin/failing-items.ts';
-import { keyCommands } from './admin/keys.ts';
+import { keyCommands, signInLinkCommand, webhookKeyCommands } from './admin/keys.ts';
+import { ledgerCommands, marginsCommand, usageCommand } from './admin/ledger.ts';
 import { modelCommands, verifyCommand } from './admin/models.ts';
 import { outputCommands } from './admin/outputs.ts';
 import { listCommand, providerCommands } from './admin/providers.ts';
 import { secretCommands } from './admin/secrets.ts';
-import { adminTokenCommands, queuesCommand } from './admin/service.ts';
-import { signInLinkCommand } from './admin/sign-in-link.ts';
+import {
+  adminTokenCommands,
+  databaseCommands,
+  failingItemsCommand,
+  queuesCommand,
+  upstreamCommands,
+} from './admin/service.ts';
 import { taskCommands } from './admin/tasks.ts';
-import { upstreamCommands } from './admin/upstreams.ts';
-import { webhookKeyCommands } from './admin/webhook-key.ts';
 import { runProgram } from './command-line.ts';
 
 /**

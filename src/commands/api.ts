@@ -8,9 +8,15 @@ import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { createDatabaseWait } from '../processes/wait-for-database.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
-import { announceReady, logProcessWarnings, onHangUp, waitForStopSignal } from './process-lifecycle.ts';
-import { checkStoredSecrets } from './check-stored-secrets.ts';
-import { warnOfUnknownVariables, warnOfUnsetVariables } from './warn-of-settings.ts';
+import {
+  announceReady,
+  logProcessWarnings,
+  onHangUp,
+  waitForStopSignal,
+  warnOfUnknownVariables,
+  warnOfUnsetVariables,
+  checkStoredSecrets,
+} from './process-lifecycle.ts';
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'api' });

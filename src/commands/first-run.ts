@@ -1,16 +1,15 @@
 /**
  * `darkroom first-run`: ensures that a standalone installation has a first account, and reports it in one line of
  * JSON: `{accountId, apiKey?, balanceUsd, signInSecret}`, the key only if it was just created. The secret is that of a
- * link to the dashboard (accounts/sign-in-links.ts).
+ * link to the dashboard (accounts/sessions.ts).
  */
 import { createAccount, listAccounts } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/api-key.ts';
-import { dashboardKey } from '../accounts/dashboard-key.ts';
+import { dashboardKey, createSignInLink } from '../accounts/sessions.ts';
 import { createKey } from '../accounts/keys.ts';
-import { createSignInLink } from '../accounts/sign-in-links.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';
 import { topUp } from '../billing/ledger.ts';
-import { createFirstSigningSecret } from '../callbacks/first-signing-secret.ts';
+import { createFirstSigningSecret } from '../callbacks/signing.ts';
 import { loadDatabaseConfig, loadEncryptionKeys } from '../config/config.ts';
 import { readDatabaseTime } from '../database/database-clock.ts';
 import { openDatabase } from '../database/database.ts';

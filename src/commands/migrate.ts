@@ -11,8 +11,7 @@ import { ManualStepsError, scheduleStep } from '../temporal/manual-steps.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { prepareNamespace } from '../temporal/prepare-namespace.ts';
 import { allSchedules, ensureSchedules } from '../temporal/schedules.ts';
-import { logProcessWarnings } from './process-lifecycle.ts';
-import { warnOfUnknownVariables } from './warn-of-settings.ts';
+import { logProcessWarnings, warnOfUnknownVariables } from './process-lifecycle.ts';
 
 export async function runMigrate(environment: NodeJS.ProcessEnv): Promise<void> {
   const logger = createLogger({ ...loadLogConfig(environment), role: 'migrate' });

@@ -4,9 +4,9 @@
  */
 import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { ConfigurationError, EnvironmentReader } from '../config/environment.ts';
-import { readEgressPolicy } from '../egress/configured-policy.ts';
+import { readEgressPolicy } from '../egress/policy.ts';
 import { createLogger } from '../telemetry/log.ts';
-import { warnOfUnknownVariables } from './warn-of-settings.ts';
+import { warnOfUnknownVariables } from './process-lifecycle.ts';
 
 /** @throws {ConfigurationError} with one line for each problem. */
 export function runValidateConfiguration(environment: NodeJS.ProcessEnv): void {

@@ -7,25 +7,30 @@ import { loadConfig, loadLogConfig } from '../config/config.ts';
 import { createActivityContext, createFoundation } from '../context.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { PoolerError } from '../database/pooler.ts';
+import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
 import { connectWhenPossible } from '../processes/connect-when-possible.ts';
 import type { Foundation } from '../processes/foundation.ts';
 import { handBackLostWaits, handOverWaits } from '../processes/hand-over.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
 import { startWorkerMetrics } from '../processes/metrics.ts';
-import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
 import { startWorker } from '../processes/worker.ts';
 import type { RunningWorker } from '../processes/worker.ts';
+import { watchForHang } from '../processes/hang-watch.ts';
 import { startWorkerPresence } from '../processes/worker-presence.ts';
 import type { WorkerPresence } from '../processes/worker-presence.ts';
-import { watchForHang } from '../processes/hang-watch.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { temporalClient } from '../temporal/connection.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import { loadWorkflowBundle } from '../temporal/workflow-bundle.ts';
 import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
-import { announceReady, logProcessWarnings, waitForStopSignal } from './process-lifecycle.ts';
-import { checkStoredSecrets } from './check-stored-secrets.ts';
-import { warnOfUnknownVariables, warnOfUnsetVariables } from './warn-of-settings.ts';
+import {
+  announceReady,
+  checkStoredSecrets,
+  logProcessWarnings,
+  waitForStopSignal,
+  warnOfUnknownVariables,
+  warnOfUnsetVariables,
+} from './process-lifecycle.ts';
 
 /** How long to wait between attempts to reach the database while it is unavailable. */
 const RECONNECT_MS = 1_000;

@@ -2,50 +2,30 @@
  * The validated configuration: what every process receives instead of the environment. Grouped by the module that uses
  * it.
  */
+import { existsSync } from 'node:fs';
 import os from 'node:os';
+import path from 'node:path';
 import { parseUsd } from '../domain/money.ts';
 import { TASK_QUEUES } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
-import { adminCommandOf } from './admin-command.ts';
+import {
+  readDatabase,
+  readDirectDatabase,
+  readStore,
+  readTemporal,
+  readTemporalUiUrl,
+  readTraces,
+} from './connections.ts';
+import type { DatabaseConfig, StoreConfig, TemporalConfig, TraceConfig } from './connections.ts';
 import { EnvironmentReader } from './environment.ts';
 import type { UpstreamEnvironment } from './environment.ts';
+import { rejectDevelopmentDefaults } from './likely-mistakes.ts';
 import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
-import { readDatabase, readDirectDatabase } from './database.ts';
-import { rejectDevelopmentDefaults } from './production.ts';
-import { readTemporal, readTemporalUiUrl } from './temporal.ts';
-import type { TemporalConfig } from './temporal.ts';
-import { readTraces } from './traces.ts';
-import type { TraceConfig } from './traces.ts';
+import { PACKAGE_ROOT } from './package-root.ts';
 
+export type { DatabaseConfig, DatabaseVariable, StoreConfig, TemporalConfig, TraceConfig } from './connections.ts';
 export type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
-export type { TemporalConfig } from './temporal.ts';
-
-/** A setting with the address of the database. */
-export type DatabaseVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
-
-export interface DatabaseConfig {
-  readonly url: string;
-  /** The setting that has it, for messages. Default: `DATABASE_URL`. */
-  readonly variable?: DatabaseVariable;
-  readonly poolSize: number;
-  /** Whether a pooler is there that may run each transaction on another connection to PostgreSQL. Default: false. */
-  readonly isPooled?: boolean;
-  /** Whether statements are prepared under their names. Default: only where there is no pooler. */
-  readonly preparesStatements?: boolean;
-}
-
-export interface StoreConfig {
-  readonly storeUrl: string;
-  readonly s3: {
-    readonly endpoint: string | undefined;
-    /** The address for clients; undefined: `endpoint`. */
-    readonly publicEndpoint?: string | undefined;
-    readonly region: string;
-    readonly accessKeyId: string | undefined;
-    readonly secretAccessKey: string | undefined;
-  };
-}
 
 /** Limits on JSON request bodies (src/http/bodies/body-allowance.ts); a megabyte is 1,000,000 bytes. */
 export interface BodyConfig {
@@ -132,15 +112,6 @@ export interface Config {
   readonly adminCommand: string;
 }
 
-/** The log's settings are read first and alone, so that a broken configuration can be logged. */
-export function loadLogConfig(environment: NodeJS.ProcessEnv): { level: string; format: 'json' | 'pretty' } {
-  const read = new EnvironmentReader(environment);
-  const level = read.text('LOG_LEVEL');
-  const format = read.text('LOG_FORMAT');
-  read.throwIfBroken();
-  return { level, format: format === 'pretty' ? 'pretty' : 'json' };
-}
-
 /**
  * Reads the configuration of a process.
  *
@@ -202,17 +173,81 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-function readStore(read: EnvironmentReader): StoreConfig {
-  return {
-    storeUrl: read.text('STORE_URL'),
-    s3: {
-      endpoint: read.text('S3_ENDPOINT') || undefined,
-      publicEndpoint: read.text('S3_PUBLIC_ENDPOINT') || undefined,
-      region: read.text('S3_REGION'),
-      accessKeyId: read.text('S3_ACCESS_KEY_ID') || undefined,
-      secretAccessKey: read.text('S3_SECRET_ACCESS_KEY') || undefined,
-    },
-  };
+/** Loads only some settings. @throws {ConfigurationError} with the problems of these. */
+function loadOnly<Settings>(
+  environment: NodeJS.ProcessEnv,
+  readSettings: (read: EnvironmentReader) => Settings,
+): Settings {
+  const read = new EnvironmentReader(environment);
+  const settings = readSettings(read);
+  read.throwIfBroken();
+  return settings;
+}
+
+/** The log's settings are read first and alone, so that a broken configuration can be logged. */
+export function loadLogConfig(environment: NodeJS.ProcessEnv): { level: string; format: 'json' | 'pretty' } {
+  return loadOnly(environment, (read) => ({
+    level: read.text('LOG_LEVEL'),
+    format: read.text('LOG_FORMAT') === 'pretty' ? 'pretty' : 'json',
+  }));
+}
+
+/** What `admin` needs for the object store. */
+export function loadStoreConfig(environment: NodeJS.ProcessEnv): StoreConfig {
+  return loadOnly(environment, readStore);
+}
+
+/** What `admin` needs for the database. */
+export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
+  return loadOnly(environment, readDatabase);
+}
+
+/** What `migrate` needs for the database: the way to it without a pooler. */
+export function loadDirectDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
+  return loadOnly(environment, readDirectDatabase);
+}
+
+/** What `migrate` needs for Temporal. */
+export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConfig {
+  return loadOnly(environment, readTemporal);
+}
+
+/** What the environment says about upstreams. */
+export function loadUpstreamEnvironment(environment: NodeJS.ProcessEnv): UpstreamEnvironment {
+  return loadOnly(environment, (read) => read.upstreams());
+}
+
+/** The encryption keys: first the one that encrypts, then those that only decrypt. */
+export function loadEncryptionKeys(environment: NodeJS.ProcessEnv): readonly [string, ...string[]] {
+  return loadOnly(environment, (read) => [
+    read.longSecret('ENCRYPTION_KEY'),
+    ...read.longSecrets('ENCRYPTION_KEY_FALLBACKS'),
+  ]);
+}
+
+/** The keys with which download URLs are accepted apart from the current one, and the minimum lifetime of a URL. */
+export function loadUrlRotation(
+  environment: NodeJS.ProcessEnv,
+): Pick<Config['urls'], 'signingKeyFallbacks' | 'lifetimeSeconds'> {
+  return loadOnly(environment, (read) => ({
+    signingKeyFallbacks: read.longSecrets('URL_SIGNING_KEY_FALLBACKS'),
+    lifetimeSeconds: read.integer('URL_LIFETIME_SECONDS'),
+  }));
+}
+
+/** The token of the admin listener; empty if there is none. */
+export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
+  return loadOnly(environment, (read) => read.longSecret('ADMIN_TOKEN'));
+}
+
+/** The prefix of all our URLs. */
+export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
+  return loadOnly(environment, (read) => publicUrlOf(readHttp(read)));
+}
+
+/** The retention of temporary outputs, in days. */
+export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number {
+  return loadOnly(environment, (read) => read.integer('OUTPUT_RETENTION_DAYS'));
 }
 
 /** A file store has no endpoint that could serve its files. */
@@ -258,93 +293,6 @@ function readBuildId(read: EnvironmentReader): string | undefined {
   return buildId;
 }
 
-/** Loads only the settings that `admin` needs for the object store. */
-export function loadStoreConfig(environment: NodeJS.ProcessEnv): StoreConfig {
-  const read = new EnvironmentReader(environment);
-  const store = readStore(read);
-  read.throwIfBroken();
-  return store;
-}
-
-/** Loads only the settings that `admin` needs for the database. */
-export function loadDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
-  const read = new EnvironmentReader(environment);
-  const database = readDatabase(read);
-  read.throwIfBroken();
-  return database;
-}
-
-/** Loads only the settings that `migrate` needs for the database: the way to it without a pooler. */
-export function loadDirectDatabaseConfig(environment: NodeJS.ProcessEnv): DatabaseConfig {
-  const read = new EnvironmentReader(environment);
-  const database = readDirectDatabase(read);
-  read.throwIfBroken();
-  return database;
-}
-
-/** Loads only the settings that `migrate` needs for Temporal. */
-export function loadTemporalConfig(environment: NodeJS.ProcessEnv): TemporalConfig {
-  const read = new EnvironmentReader(environment);
-  const temporal = readTemporal(read);
-  read.throwIfBroken();
-  return temporal;
-}
-
-/** What the environment says about upstreams. @throws {ConfigurationError} */
-export function loadUpstreamEnvironment(environment: NodeJS.ProcessEnv): UpstreamEnvironment {
-  const read = new EnvironmentReader(environment);
-  const upstreams = read.upstreams();
-  read.throwIfBroken();
-  return upstreams;
-}
-
-/** Loads only the encryption keys: first the one that encrypts, then those that only decrypt. */
-export function loadEncryptionKeys(environment: NodeJS.ProcessEnv): readonly [string, ...string[]] {
-  const read = new EnvironmentReader(environment);
-  const keys = [read.longSecret('ENCRYPTION_KEY'), ...read.longSecrets('ENCRYPTION_KEY_FALLBACKS')] as const;
-  read.throwIfBroken();
-  return keys;
-}
-
-/**
- * Only the keys with which download URLs are accepted apart from the current one, and the minimum lifetime of a URL.
- */
-export function loadUrlRotation(
-  environment: NodeJS.ProcessEnv,
-): Pick<Config['urls'], 'signingKeyFallbacks' | 'lifetimeSeconds'> {
-  const read = new EnvironmentReader(environment);
-  const urls = {
-    signingKeyFallbacks: read.longSecrets('URL_SIGNING_KEY_FALLBACKS'),
-    lifetimeSeconds: read.integer('URL_LIFETIME_SECONDS'),
-  };
-  read.throwIfBroken();
-  return urls;
-}
-
-/** Loads only the token of the admin listener; empty if there is none. */
-export function loadAdminToken(environment: NodeJS.ProcessEnv): string {
-  const read = new EnvironmentReader(environment);
-  const token = read.longSecret('ADMIN_TOKEN');
-  read.throwIfBroken();
-  return token;
-}
-
-/** Loads only the prefix of all our URLs. */
-export function loadPublicUrl(environment: NodeJS.ProcessEnv): string {
-  const read = new EnvironmentReader(environment);
-  const url = publicUrlOf(readHttp(read));
-  read.throwIfBroken();
-  return url;
-}
-
-/** Loads only the retention of temporary outputs, in days. */
-export function loadOutputRetentionDays(environment: NodeJS.ProcessEnv): number {
-  const read = new EnvironmentReader(environment);
-  const days = read.integer('OUTPUT_RETENTION_DAYS');
-  read.throwIfBroken();
-  return days;
-}
-
 function readStoragePrice(read: EnvironmentReader): bigint {
   const text = read.text('STORAGE_USD_PER_GB_MONTH');
   const price = parseUsd(text);
@@ -384,4 +332,36 @@ function readQueues(read: EnvironmentReader): QueueName[] {
   }
   if (names.length === 0) read.report(`WORKER_QUEUES is empty: name at least one of ${known.join(', ')}`);
   return queues;
+}
+
+/** The data directory of `npm start` if none is named: the only one that a second terminal finds by itself. */
+export const DEFAULT_DATA_DIRECTORY = path.join(PACKAGE_ROOT, 'data');
+
+/**
+ * How operators run `admin` where this process runs, so that the commands in messages work when pasted: the prefix of
+ * the group and the command, `npm run admin --`. It depends on the deployment: a checkout has npm scripts, a container
+ * image has only the program.
+ *
+ * @param dataDir absolute, of the installation that `npm start` runs; undefined: the installation consists of
+ *   services.
+ * @param hasScripts whether the package has its npm scripts.
+ */
+export function adminCommand(
+  dataDir: string | undefined,
+  hasScripts: boolean = existsSync(path.join(PACKAGE_ROOT, 'scripts')),
+): string {
+  // As in the runbook, because how a command is run in the container is known only outside it.
+  if (!hasScripts) return 'admin';
+  const isNamed = dataDir !== undefined && dataDir !== DEFAULT_DATA_DIRECTORY;
+  return `npm run admin --${isNamed ? ` --data-dir ${quoted(dataDir)}` : ''}`;
+}
+
+/** The same for the installation of an environment. @param environment of one of its processes. */
+export function adminCommandOf(environment: NodeJS.ProcessEnv): string {
+  const read = new EnvironmentReader(environment);
+  return adminCommand(read.boolean('DARKROOM_EMBEDDED') ? read.text('DATA_DIR') || undefined : undefined);
+}
+
+function quoted(argument: string): string {
+  return `'${argument.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -3,6 +3,7 @@
  * follow the same rules (spec §1.8 "Only HTTPS is used"; contract, "Conventions" and §7).
  */
 import { BlockList, isIP } from 'node:net';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 import type { EnvironmentReader } from './environment.ts';
 
 export interface HttpConfig {
@@ -32,6 +33,16 @@ export interface AdminConfig {
 export interface MetricsConfig {
   readonly host: string;
   readonly port: number;
+}
+
+/** The requested port is in use by another process. */
+export class PortInUseError extends DarkroomError {
+  override readonly name = 'PortInUseError';
+  override readonly kind = 'operator_action_required';
+
+  constructor(port: number, variable: 'PORT' | 'ADMIN_PORT' | 'METRICS_PORT' = 'PORT') {
+    super(`port ${port} is in use; stop what listens there, or set ${variable} to another`);
+  }
 }
 
 /** The public listener. */

@@ -91,7 +91,7 @@ const STATEMENT_TIMEOUT_MS = timeOutMs(15_000);
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + timeOutMs(5_000);
 /**
  * The longest wait for a connection of the pool, in milliseconds. By then each statement that had one when the wait
- * began has ended, so a pool that is only busy is waited for. How many wait is bounded before (limits/account-database.ts).
+ * began has ended, so a pool that is only busy is waited for. How many wait is bounded before (limits/row-databases.ts).
  */
 const POOL_WAIT_MS = ANSWER_TIMEOUT_MS;
 /**

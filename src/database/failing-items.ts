@@ -6,7 +6,7 @@
 import type { FailingKind } from '../domain/failing-kind.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { PassMetrics } from '../telemetry/metrics-passes.ts';
+import type { PassMetrics } from '../telemetry/metrics-work.ts';
 import { DatabaseUnavailableError } from './database.ts';
 import type { Database, Queryable, Statement } from './database.ts';
 

@@ -7,13 +7,13 @@ import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
+import { unlessAborted } from '../domain/unless-aborted.ts';
 import { isSameAddress } from './address.ts';
-import { mayBeGranted } from './allow-list.ts';
 import { BlockedError, HandshakeError } from './egress-error.ts';
 import type { ResolveName } from './name-resolver.ts';
+import { mayBeGranted } from './operator-lists.ts';
 import { mayConnect } from './policy.ts';
 import type { EgressPolicy, Target } from './policy.ts';
-import { unlessAborted } from '../domain/unless-aborted.ts';
 
 /** The settings of a connection. */
 export interface ConnectSettings {

@@ -8,11 +8,6 @@
  * Remove this file once the service uses undici 8, which fixes the issue but does not support Node 20.
  */
 import type { Socket } from 'node:net';
-import { buildConnector } from 'undici';
-import { createSharedLookup } from './shared-lookup.ts';
-
-/** One per process, because its threads are shared by the process. */
-const sharedLookup = createSharedLookup();
 
 /** Defers the end of a socket until its data is read. @param socket not read from yet. @returns the same socket. */
 export function deferSocketEnd<S extends Socket>(socket: S): S {
@@ -48,15 +43,4 @@ export function deferSocketEnd<S extends Socket>(socket: S): S {
     return chunk;
   };
   return socket;
-}
-
-/** Creates a connector for undici whose sockets defer their end. @param timeoutMs to connect, TLS included. */
-export function createConnector(timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, lookup: sharedLookup });
-  return (options, callback) => {
-    connect(options, (...[error, socket]) => {
-      if (error === null) callback(null, deferSocketEnd(socket));
-      else callback(error, null);
-    });
-  };
 }

@@ -7,8 +7,8 @@ import { Client } from 'undici';
 import type { Dispatcher } from 'undici';
 import { connectGuarded } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
-import { BlockedError, EgressError, HandshakeError } from './egress-error.ts';
 import { deferSocketEnd } from './defer-socket-end.ts';
+import { BlockedError, EgressError, HandshakeError } from './egress-error.ts';
 import { targetOf } from './policy.ts';
 
 /** 16 kB of headers: Node's own default, set here because the peer is untrusted. */

@@ -6,9 +6,7 @@ import type { Readable } from 'node:stream';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { isNameGranted } from './allow-list.ts';
-import { boundedBody, tooLarge } from './bounded-body.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { resolveAllowedAddresses } from './connector.ts';
 import type { ConnectSettings } from './connector.ts';
 import { BlockedError, EgressError } from './egress-error.ts';
@@ -16,10 +14,11 @@ import { classify, exchange, startDeadline } from './exchange.ts';
 import type { Answer, Deadline, Outgoing } from './exchange.ts';
 import { createNameResolver } from './name-resolver.ts';
 import type { ResolveName } from './name-resolver.ts';
-import { PACE, awaitAnswer } from './pace.ts';
-import type { Pace } from './pace.ts';
+import { isNameGranted } from './operator-lists.ts';
 import { allowEntry, checkUrl, targetOf } from './policy.ts';
 import type { EgressPolicy, Target } from './policy.ts';
+import { boundedBody, tooLarge, PACE, awaitAnswer } from './response-bounds.ts';
+import type { Pace } from './response-bounds.ts';
 
 /** How one message is sent. */
 export interface PostOptions {
@@ -61,8 +60,8 @@ export interface Egress {
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
   /**
    * Fetches a file, over at most three redirects, each checked like the first URL. The stream fails with
-   * `EgressError` `too_large` or `timeout`, the latter also if it comes too slowly (pace.ts); destroying it closes
-   * the connection.
+   * `EgressError` `too_large` or `timeout`, the latter also if it comes too slowly (response-bounds.ts); destroying it
+   * closes the connection.
    *
    * @returns `mimeType` as the server claims it, without parameters.
    */

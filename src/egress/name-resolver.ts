@@ -8,11 +8,12 @@
  * policy classifies what a name resolves to at each connection.
  */
 import { Resolver } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { EgressError } from './egress-error.ts';
-import { createHostsFile } from './hosts-file.ts';
 
 /** For whom and for how long a name is resolved. */
 export interface ResolveOptions {
@@ -132,3 +133,60 @@ function addressesOf(answers: readonly PromiseSettledResult<readonly string[]>[]
 
 /** What c-ares reports when its own timeout elapses, and when ours does. */
 const LATE_CODES = new Set(['ETIMEOUT', 'ECANCELLED']);
+
+const SYSTEM_FILE = process.platform === 'win32' ? String.raw`C:\Windows\System32\drivers\etc\hosts` : '/etc/hosts';
+
+/** The interval at which the file is read again, in milliseconds. */
+const REREAD_MS = 5_000;
+
+/** The addresses of `localhost`, whatever the file contains (RFC 6761 §6.3). */
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/**
+ * The system's hosts file, which c-ares does not read. Operators use it together with `EGRESS_ALLOW`, on networks
+ * without a name server of their own. Read on the main thread because it is small and the operator's own: reading it
+ * elsewhere would need one of the threads that names from clients must not use.
+ */
+interface HostsFile {
+  /** All addresses of a name, IPv4 first; none if the file does not list it. @param name in lower case. */
+  find(name: string): readonly string[];
+}
+
+function createHostsFile(file: string = SYSTEM_FILE): HostsFile {
+  let names: ReadonlyMap<string, readonly string[]> = new Map();
+  let readAt: number | undefined;
+  return {
+    find(name) {
+      if (readAt === undefined || Date.now() - readAt >= REREAD_MS) {
+        names = parseHosts(readIfThere(file));
+        readAt = Date.now();
+      }
+      return names.get(name) ?? (name === 'localhost' ? LOOPBACK : []);
+    },
+  };
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...listed] = (line.split('#')[0] ?? '').trim().split(/\s+/);
+    if (isIP(address) === 0) continue;
+    for (const name of listed.map((each) => each.toLowerCase())) {
+      const addresses = names.get(name) ?? [];
+      addresses.push(address);
+      names.set(
+        name,
+        addresses.toSorted((one, other) => isIP(one) - isIP(other)),
+      );
+    }
+  }
+  return names;
+}

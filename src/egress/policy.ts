@@ -5,11 +5,10 @@
  * The rule: https, a port of the configured list, a public address; or an entry of the allow list that names the very
  * host or range and exactly that port, and begins with `http://` if the URL does.
  */
+import { ConfigurationError } from '../config/environment.ts';
 import { isPublicAddress, readHost } from './address.ts';
-import { isGranted, mayBeGranted } from './allow-list.ts';
-import type { AllowList } from './allow-list.ts';
-import { isDenied } from './deny-list.ts';
-import type { DenyList } from './deny-list.ts';
+import { isDenied, isGranted, mayBeGranted, parseAllowList, parseDenyList } from './operator-lists.ts';
+import type { AllowList, DenyList } from './operator-lists.ts';
 
 /** The operator's settings: `EGRESS_ALLOW`, `EGRESS_DENY` and `EGRESS_PORTS`. */
 export interface EgressPolicy {
@@ -18,6 +17,23 @@ export interface EgressPolicy {
   readonly deny?: DenyList | undefined;
   /** Ports that a URL may name without an entry of the allow list. */
   readonly ports: readonly number[];
+}
+
+/**
+ * Reads the policy that the configuration describes.
+ *
+ * @throws {ConfigurationError} an entry of `EGRESS_ALLOW` or `EGRESS_DENY` is malformed.
+ */
+export function readEgressPolicy(lists: {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+  readonly ports: readonly number[];
+}): EgressPolicy {
+  try {
+    return { allow: parseAllowList(lists.allow), deny: parseDenyList(lists.deny), ports: lists.ports };
+  } catch (error) {
+    throw new ConfigurationError([error instanceof Error ? error.message : String(error)]);
+  }
 }
 
 /** Where a URL points, before anything is resolved. */

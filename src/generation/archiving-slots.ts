@@ -4,7 +4,7 @@
  * Tasks of models that generate videos have half of the slots, because they wait for one of a few decoders
  * (frame-decoders.ts) while images are archived quickly.
  */
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { createSlotShares } from './slot-shares.ts';
 import type { SlotShares } from './slot-shares.ts';
 

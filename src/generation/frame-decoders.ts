@@ -9,7 +9,7 @@
 import os from 'node:os';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { VIDEO_ARCHIVING_SLOTS } from './archiving-slots.ts';
 import { retryableFailure } from './failure.ts';
 

@@ -21,7 +21,7 @@ import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import { factsOf } from '../objects/uploads.ts';
 import type { FileFacts } from '../objects/uploads.ts';
-import { referencedId, signedInputId } from '../objects/urls/own-url.ts';
+import { referencedId, signedInputId } from '../objects/urls/signed-url.ts';
 import type { GenerationRequest, InputFile } from '../providers/provider.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import { isAccepted, mediaOf, withTexts } from '../tasks/record/input-media.ts';

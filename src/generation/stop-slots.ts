@@ -4,7 +4,7 @@
  * a cancelled task is known in time only if its stop request has one. A request that gets no slot releases its worker
  * slot and is retried.
  */
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { createSlotShares } from './slot-shares.ts';
 
 /**

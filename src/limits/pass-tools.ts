@@ -7,7 +7,7 @@ import { createIsolation } from '../database/failing-items.ts';
 import type { Isolation } from '../database/failing-items.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { AccountDatabase } from './account-database.ts';
+import type { AccountDatabase } from './row-databases.ts';
 
 export interface PassTools {
   readonly database: Database;

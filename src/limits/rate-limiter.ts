@@ -1,7 +1,7 @@
 /**
- * How many requests a client may make: the port that requests pass, and what headers report about it (contract §7).
- * Its implementation leases tokens from PostgreSQL (leases.ts), so that several processes share one limit and no
- * request pays a round trip for it.
+ * How many requests a client may make: the port that requests pass, and what headers report about it (contract §7). Its
+ * implementation leases tokens from PostgreSQL (leased-rate-limiter.ts), so that several processes share one limit and
+ * no request pays a round trip for it.
  */
 import { DarkroomError } from '../domain/darkroom-error.ts';
 

@@ -8,7 +8,7 @@
  * waits behind all those of another tenant. If the line is full, a newcomer displaces the last request of the tenant
  * that has most of them. A tenant is an account, or an IP address if the client is not authenticated.
  */
-import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics-shares.ts';
+import type { SharedResource, ShareMetrics, ShareUsage } from '../telemetry/metrics.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Which share is exhausted: `tenant`, its own share is used up; `process`, all of it is in use. */

@@ -10,8 +10,8 @@ import { gzip } from 'node:zlib';
 import { timeOutMs } from '../config/time-outs.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { unlessAborted } from '../domain/unless-aborted.ts';
+import { StoreUnavailableError } from './stores/object-store.ts';
 import type { ObjectStore } from './stores/object-store.ts';
-import { StoreUnavailableError } from './stores/store-unavailable-error.ts';
 
 /** How long writing an archive, reading it back, and deleting it, may each take. */
 const STORE_WITHIN_MS = timeOutMs(8_000);

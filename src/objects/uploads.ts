@@ -5,14 +5,14 @@
  *
  * An upload that has expired gets no new URL. Its existing URLs work to their end, so it is marked gone only then.
  */
-import type { MediaMetadata } from '@darkroom/media/inspect';
 import type { StoredPurpose } from '@darkroom/api/openai/files';
+import type { MediaMetadata } from '@darkroom/media/inspect';
 import type { Database, Queryable, Statement } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { RateLimitedError } from '../limits/rate-limiter.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { RateLimitedError } from '../limits/rate-limiter.ts';
-import { DarkroomError } from '../domain/darkroom-error.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 
 /** The maximum size of one upload. Contract §7: "≤ 100 MB". */
 export const MAX_UPLOAD_BYTES = 100_000_000;
@@ -290,4 +290,32 @@ export async function expireFiles(
 ): Promise<number> {
   const rows = await database.query(expireUploads, [now / 1000, now / 1000 - urlGraceSeconds, limit]);
   return rows.length;
+}
+
+/** Much longer than anybody lists files for, and as long as the other records of what is gone. */
+const GONE_KEPT_DAYS = 30;
+const SECONDS_PER_DAY = 86_400;
+
+const deleteGone: Statement = {
+  name: 'delete_files_long_gone',
+  text: `DELETE FROM files
+          WHERE id IN (SELECT id FROM files
+                        WHERE bytes_deleted_at <= to_timestamp($1::float8) AND gone_at IS NOT NULL
+                        ORDER BY bytes_deleted_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+          RETURNING id`,
+};
+
+/**
+ * Deletes the rows of files whose bytes were deleted long ago. To readers, inputs and batches such a file is one that
+ * never was (contract §7.5), so that nothing needs its row, except a client that lists files and continues after one
+ * that was deleted meanwhile. Safe to run at any time, and twice at the same time.
+ *
+ * @param now milliseconds since 1970.
+ * @returns how many, at most `limit`.
+ */
+export async function pruneFiles(
+  database: Queryable,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number> {
+  return (await database.query(deleteGone, [now / 1000 - GONE_KEPT_DAYS * SECONDS_PER_DAY, limit])).length;
 }

@@ -6,7 +6,7 @@ import type { CreateKeyBody, WireKey } from '@darkroom/api/tasks/key';
 import type { Service, SessionSchema } from '@darkroom/api/tasks/session';
 import type { Static } from 'typebox';
 import type { KeyListing, KeyRights, SpendCaps } from '../accounts/keys.ts';
-import type { CapSpending } from '../billing/key-spending.ts';
+import type { CapSpending } from '../billing/spend-caps.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import { secondsOf } from './unix-seconds.ts';
 
@@ -27,7 +27,7 @@ function amountOf(text: string | undefined): bigint | undefined {
   return text === undefined ? undefined : parseUsd(text);
 }
 
-/** @param spending by the ids of caps (billing/key-spending.ts). */
+/** @param spending by the ids of caps (billing/spend-caps.ts). */
 export function presentKey(key: KeyListing, spending: ReadonlyMap<string, CapSpending>): WireKey {
   return {
     id: key.id,

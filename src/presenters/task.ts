@@ -6,17 +6,18 @@ import type { WireEstimate } from '@darkroom/api/tasks/estimate';
 import type { EventSchema } from '@darkroom/api/tasks/event';
 import type { WireOutput, WireTask } from '@darkroom/api/tasks/task';
 import type { Static } from 'typebox';
+import { formatDecimal, formatUsd } from '../domain/money.ts';
 import { failureFace } from '../domain/failure-reason.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/input-fault.ts';
 import type { InputFault } from '../domain/input-fault.ts';
-import { formatDecimal, formatUsd } from '../domain/money.ts';
-import { referencedId } from '../objects/urls/own-url.ts';
-import { extensionFor } from '../objects/urls/signed-url.ts';
+import { referencedId } from '../objects/urls/signed-url.ts';
+import { extensionFor } from '../../packages/media/src/media-types.ts';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { Estimate } from '../tasks/create/estimate.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';
+import { extensionFor } from '@darkroom/media/media-types';
 
 /**
  * `error.reason` is a closed set (contract §3): the reason of one of our failures; none if `error.code` already states

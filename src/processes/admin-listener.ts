@@ -1,7 +1,7 @@
 /** The listener for operators, if there is a token for it (`ADMIN_TOKEN`): separate from the public listener. */
 import { createAdminApp } from '../http/app/app.ts';
 import type { HttpContext } from '../http/app/context.ts';
-import { PortInUseError } from '../config/port-in-use-error.ts';
+import { PortInUseError } from '../config/listeners.ts';
 import { listen } from '../http/app/server.ts';
 import type { RunningServer } from '../http/app/server.ts';
 

@@ -3,7 +3,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import pRetry from 'p-retry';
 import type { TemporalConfig } from '../config/config.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { OutboxMetrics } from '../telemetry/metrics-outbox.ts';
+import type { OutboxMetrics } from '../telemetry/metrics-traffic.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { connectionProblem } from '../temporal/connection-problem.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';

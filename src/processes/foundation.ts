@@ -3,7 +3,7 @@
  */
 import type { ActivityContext } from '../../activities/context.ts';
 import type { EgressPolicy } from '../egress/policy.ts';
-import type { StalledRows } from '../limits/stalled-rows.ts';
+import type { StalledRows } from '../limits/row-databases.ts';
 import type { StoreClaim } from '../objects/stores/claimed-store.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { CredentialProbes } from '../providers/credential-probes.ts';

@@ -20,10 +20,9 @@ import { createSessionCookie } from '../http/middleware/session-cookie.ts';
 import { UPLOAD_BOUNDS } from '../http/bodies/upload-line.ts';
 import type { UploadBounds } from '../http/bodies/upload-line.ts';
 import { STREAM_HEAD_MS } from '../http/media-calls/call.ts';
-import { createPreviewTurns } from '../limits/preview-turns.ts';
+import { createPreviewTurns } from '../limits/media-turns.ts';
 import { createLeasedRateLimiter } from '../limits/leased-rate-limiter.ts';
 import { createTurns } from '../limits/turns.ts';
-import { createPreviewMaker } from '@darkroom/media/preview';
 import { createPublicKeys } from '../providers/hooks/public-keys.ts';
 import { createHookVerifier } from '../providers/hooks/verify-hook.ts';
 import { createUploadSlots } from '../objects/uploads.ts';
@@ -33,9 +32,10 @@ import { createTextAnswers } from '../text/answer.ts';
 import { createTaskReader } from '../tasks/record/task-reader.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
 import { createPieceFeed } from '../tasks/listing/piece-feed.ts';
-import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import type { Foundation } from './foundation.ts';
 import type { TextParts } from './text-parts.ts';
+import { createPreviewMaker } from '@darkroom/media/preview';
+import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 
 /** What the process adds: the hooks from a request to what works on it afterwards. */
 type Hooks = Pick<

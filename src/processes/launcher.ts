@@ -7,8 +7,8 @@
  * not run out meanwhile; when it is back, failed rows are due at once and not after their lease.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { createStalledRows } from '../limits/stalled-rows.ts';
-import type { StalledRows } from '../limits/stalled-rows.ts';
+import { createStalledRows } from '../limits/row-databases.ts';
+import type { StalledRows } from '../limits/row-databases.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import { LockTimeoutError } from '../database/database.ts';
@@ -18,8 +18,8 @@ import type { Backoff } from '../domain/backoff.ts';
 import { claimOutbox, claimOutboxOfAccount, releaseOutboxLease, removeOutbox } from '../tasks/outbox/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { OutboxMetrics } from '../telemetry/metrics-outbox.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { OutboxMetrics } from '../telemetry/metrics-traffic.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { rejectionOf } from '../temporal/grpc-rejections.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';

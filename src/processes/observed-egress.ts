@@ -4,7 +4,7 @@
  */
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';
-import type { EgressOutcome, OutgoingMetrics } from '../telemetry/metrics-outgoing.ts';
+import type { EgressOutcome, OutgoingMetrics } from '../telemetry/metrics-traffic.ts';
 
 /** The same client, with its exchanges counted. */
 export function observeEgress(egress: Egress, metrics: OutgoingMetrics): Egress {

@@ -8,10 +8,10 @@ import type { Database } from '../database/database.ts';
 import { isTerminal } from '../domain/task-status.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import { hasStart } from '../tasks/outbox/outbox.ts';
-import type { AccountDatabase } from '../limits/account-database.ts';
+import type { AccountDatabase } from '../limits/row-databases.ts';
 import { repairTask } from '../tasks/repair/repair.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { TaskMetrics } from '../telemetry/metrics-tasks.ts';
+import type { TaskMetrics } from '../telemetry/metrics-work.ts';
 import type { WorkflowGateway } from '../temporal/workflow-gateway.ts';
 
 /**

@@ -3,7 +3,7 @@
  * http-context.ts, because it is opened and closed: its lease is a row, and other processes have to settle what it has
  * not settled when it ends.
  */
-import { createUpstreamDatabase } from '../limits/upstream-database.ts';
+import { createUpstreamDatabase } from '../limits/row-databases.ts';
 import { openTextMoney } from '../text/money/text-money.ts';
 import { createEmbeddedTextSource } from '../text/offline/source.ts';
 import { loadVocabulary } from '@darkroom/offline-text/tokens';

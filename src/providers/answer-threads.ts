@@ -10,10 +10,10 @@
 import { deserialize } from 'node:v8';
 import { packageModule } from '../config/package-root.ts';
 import { timeOutMs } from '../config/time-outs.ts';
-import { createThreadPool } from '../limits/thread-pool.ts';
-import type { ThreadJobOptions } from '../limits/thread-pool.ts';
+import { createThreadPool } from '../limits/timed-threads.ts';
+import type { ThreadJobOptions } from '../limits/timed-threads.ts';
 import { createTurns } from '../limits/turns.ts';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import type { AnswerJob, AnswerJobResult } from './answer-thread.ts';
 
 /**

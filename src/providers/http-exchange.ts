@@ -5,7 +5,7 @@
 import { CollectedBytes } from '../domain/collected-bytes.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
-import { ThreadEndedError } from '../limits/timed-thread.ts';
+import { ThreadEndedError } from '../limits/timed-threads.ts';
 import { createExchanges } from '../upstreams/exchange.ts';
 import type { AnswerHeaders, StartExchange } from '../upstreams/exchange.ts';
 import type { AnswerThreads } from './answer-threads.ts';

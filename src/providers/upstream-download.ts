@@ -7,13 +7,12 @@ import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { timeOutMs } from '../config/time-outs.ts';
-import { boundedBody, tooLarge } from '../egress/bounded-body.ts';
+import { boundedBody, tooLarge, PACE, awaitAnswer } from '../egress/response-bounds.ts';
 import { EgressError } from '../egress/egress-error.ts';
-import { createConnector } from '../egress/defer-socket-end.ts';
+import { createConnector } from '../egress/upstream-connector.ts';
 import { startDeadline } from '../egress/exchange.ts';
 import type { Deadline } from '../egress/exchange.ts';
-import { PACE, awaitAnswer } from '../egress/pace.ts';
-import type { Pace } from '../egress/pace.ts';
+import type { Pace } from '../egress/response-bounds.ts';
 import type { DownloadCall, UpstreamFile } from './provider.ts';
 
 const CONNECT_TIMEOUT_MS = timeOutMs(10_000);

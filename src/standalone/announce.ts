@@ -2,8 +2,8 @@
  * What `npm start` prints when everything is healthy: the addresses, and commands that work when pasted.
  */
 import path from 'node:path';
-import { signInUrl } from '../accounts/sign-in-links.ts';
-import { adminCommand } from '../config/admin-command.ts';
+import { signInUrl } from '../accounts/sessions.ts';
+import { adminCommand } from '../config/config.ts';
 import type { InstallationFacts } from './installation.ts';
 
 const EXAMPLE_BODY = '{"model":"darkroom/scene","input":{"prompt":"a lighthouse on a cliff at sunset, \\"hello\\""}}';

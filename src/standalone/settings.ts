@@ -6,8 +6,7 @@ import { readHeaderPrefix } from '../config/config.ts';
 import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import type { Variable, VariableName } from '../config/variables.ts';
-import { parseAllowList } from '../egress/allow-list.ts';
-import { parseDenyList } from '../egress/deny-list.ts';
+import { parseAllowList, parseDenyList } from '../egress/operator-lists.ts';
 
 export interface StandaloneSettings {
   readonly host: string;

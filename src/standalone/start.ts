@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { abortReason } from '../domain/abort-reason.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 import { ConfigurationError } from '../config/environment.ts';
-import { unknownVariables } from '../config/unknown-variables.ts';
+import { unknownVariables } from '../config/likely-mistakes.ts';
 import { packageModule } from '../config/package-root.ts';
 import { announce } from './announce.ts';
 import { explainFailure, resolveDataDirectory, openDataDirectory } from './data-directory.ts';

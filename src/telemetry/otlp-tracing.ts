@@ -14,8 +14,9 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import type { TraceConfig } from '../config/config.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import type { DoneWork, SpanAttributes, TraceSettings, Tracing } from './tracing.ts';
+import type { DoneWork, SpanAttributes, Tracing } from './tracing.ts';
 
 /**
  * The time limit of an export, in milliseconds. Spans that were not sent by then are dropped, so that nothing waits
@@ -24,7 +25,7 @@ import type { DoneWork, SpanAttributes, TraceSettings, Tracing } from './tracing
 const EXPORT_TIMEOUT_MS = 5_000;
 
 /** @param role `api` or `worker`. */
-export function startTracing({ endpoint, headers, ratio }: TraceSettings, role: string): Tracing {
+export function startTracing({ endpoint, headers, ratio }: TraceConfig, role: string): Tracing {
   const sampler = new TraceIdRatioBasedSampler(ratio);
   const random = new RandomIdGenerator();
   let forced: SpanContext | undefined;

@@ -8,15 +8,6 @@
  */
 import type { TaskId } from '../domain/workflow-ids.ts';
 
-/** Where traces are sent, and which share of them. */
-export interface TraceSettings {
-  /** The URL of a collector that accepts OTLP over HTTP, without the path: `http://127.0.0.1:4318`. */
-  readonly endpoint: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** 0 to 1. One task is recorded by all processes or by none. */
-  readonly ratio: number;
-}
-
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Finished work, from `startedAt` (milliseconds since 1970) until now. */

@@ -10,7 +10,7 @@ import { AccountSuspendedError, UnauthenticatedError, requireModel } from '../ac
 import type { Caller } from '../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { Logger } from '../telemetry/log.ts';
-import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
+import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-work.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { isStorable } from '../tasks/record/storable-text.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';

@@ -12,7 +12,7 @@ import { ShareExhaustedError, createTenantShares } from '../limits/tenant-shares
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
-import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { fileIdOf } from './image-addresses.ts';
 import type { ImageAddress } from './image-addresses.ts';
 import type { Message } from './request.ts';

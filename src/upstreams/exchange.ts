@@ -13,7 +13,7 @@ import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { timeOutMs } from '../config/time-outs.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
-import { createConnector } from '../egress/defer-socket-end.ts';
+import { createConnector } from '../egress/upstream-connector.ts';
 
 export interface OutgoingRequest {
   readonly origin: string;

@@ -10,7 +10,7 @@ import { createBatches } from '../database/batches.ts';
 import { DatabaseUnavailableError } from '../database/database.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import type { UpstreamDatabase } from '../limits/upstream-database.ts';
+import type { UpstreamDatabase } from '../limits/row-databases.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { createBalancer } from './balance.ts';
 import type { Balancer } from './balance.ts';

@@ -1,6 +1,6 @@
 /** What a worker knows of upstreams in addition to their protocols: created once for a process (src/context.ts). */
 import type { Database } from '../database/database.ts';
-import type { UpstreamDatabase } from '../limits/upstream-database.ts';
+import type { UpstreamDatabase } from '../limits/row-databases.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { createUpstreamGate } from './gate.ts';
 import type { UpstreamGate, Wake } from './gate.ts';

@@ -6,7 +6,7 @@ import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { listDoomedObjects } from '../../src/objects/outputs/sweep.ts';
 import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
-import { markStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/claimed-store.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import type { ServedAccount } from '../http/serve.ts';
 import { feed, openBatchLab } from './batch-lab.ts';

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
-import { recordAdjustment } from '../../src/billing/operator-entries.ts';
+import { recordAdjustment } from '../../src/billing/ledger.ts';
 import { meterStorage } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { LedgerViolation } from '../../src/billing/verify.ts';

@@ -8,9 +8,14 @@ import { readAccount, setSuspended } from '../../src/accounts/accounts.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { AdjustmentTooLargeError, BalanceTooLargeError, topUp } from '../../src/billing/ledger.ts';
+import {
+  AdjustmentTooLargeError,
+  BalanceTooLargeError,
+  topUp,
+  recordAdjustment,
+  recordTopUp,
+} from '../../src/billing/ledger.ts';
 import { listLedger } from '../../src/billing/ledger-list.ts';
-import { recordAdjustment, recordTopUp } from '../../src/billing/operator-entries.ts';
 import { meterStorage } from '../../src/billing/storage-metering.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';

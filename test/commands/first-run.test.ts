@@ -10,7 +10,7 @@ import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey, listKeys, readKey, revokeKey } from '../../src/accounts/keys.ts';
-import { redeemSignInLink } from '../../src/accounts/sign-in-links.ts';
+import { redeemSignInLink } from '../../src/accounts/sessions.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -11,7 +11,7 @@ import { insertFile, uploadKey } from '../../src/objects/uploads.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
-import { markStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/claimed-store.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';

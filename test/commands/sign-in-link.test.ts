@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey, readKey, revokeKey } from '../../src/accounts/keys.ts';
-import { redeemSignInLink } from '../../src/accounts/sign-in-links.ts';
+import { redeemSignInLink } from '../../src/accounts/sessions.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { runAdminInHost } from './admin-command.ts';

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createDirectory } from '../../src/config/create-directory.ts';
 import { withScratch } from '../../src/generation/scratch.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 
 /** A file system in which no user can create a directory, not even root. */
 const NO_DIRECTORIES = { skip: process.platform === 'linux' ? false : 'there is no /proc here' };

@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate, readInstallationId } from '../../src/database/migrate.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
-import { markStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/claimed-store.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { ApiClient } from '../support/api-client.ts';

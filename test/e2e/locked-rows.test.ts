@@ -11,7 +11,7 @@ import pg from 'pg';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import type { FailingKind } from '../../src/domain/failing-kind.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import type { MeterResult, SweepResult } from '../../workflows/contracts.ts';

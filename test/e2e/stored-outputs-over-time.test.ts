@@ -18,7 +18,7 @@ import type { Launcher } from '../../src/processes/launcher.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
-import { markStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/claimed-store.ts';
 import type { ExpireResult, MeterResult, SweepInput, SweepResult } from '../../workflows/contracts.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
 import { listStored, serveWithClock, storeOutput } from '../http/stored-outputs.ts';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isPublicAddress, isSameAddress } from '../../src/egress/address.ts';
-import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { checkUrl, mayConnect, targetOf } from '../../src/egress/policy.ts';
 import { watchConnects } from './connects.ts';
 import type { Connect } from './connects.ts';

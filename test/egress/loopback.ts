@@ -9,7 +9,7 @@ import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
 import { packageFile } from '../../src/config/package-root.ts';
-import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { EgressError } from '../../src/egress/egress-error.ts';
 import type { EgressFailureKind } from '../../src/egress/egress-error.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { checkUrl, mayConnect, targetOf } from '../../src/egress/policy.ts';
 import type { EgressPolicy } from '../../src/egress/policy.ts';
 

@@ -25,7 +25,7 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['dns/promises.Resolver'],
     reason: "asks the system's name servers for names of others, on the event loop",
   },
-  'src/egress/shared-lookup.ts': {
+  'src/egress/upstream-connector.ts': {
     ways: ['dns.lookup'],
     reason: "resolves the names of upstreams, from the operator's model files",
   },
@@ -155,8 +155,8 @@ export const PACKAGES_THAT_CONNECT: Readonly<
   'node-pg-migrate': { files: ['src/database/migrate.ts'], reason: 'to the database that is configured' },
   undici: {
     files: [
-      'src/egress/defer-socket-end.ts',
       'src/egress/exchange.ts',
+      'src/egress/upstream-connector.ts',
       'src/providers/upstream-download.ts',
       'src/upstreams/exchange.ts',
     ],

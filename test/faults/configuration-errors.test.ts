@@ -10,7 +10,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import type { WebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { newWebhookSecret } from '../../src/callbacks/signing.ts';
-import { checkStoredSecrets } from '../../src/commands/check-stored-secrets.ts';
+import { checkStoredSecrets } from '../../src/commands/process-lifecycle.ts';
 import type { Foundation } from '../../src/processes/foundation.ts';
 import { builtProgram } from '../support/built-program.ts';
 import { programEnvironment } from '../support/pooled-run.ts';

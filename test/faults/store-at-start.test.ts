@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
-import { markStore } from '../../src/objects/stores/store-owner.ts';
+import { markStore } from '../../src/objects/stores/claimed-store.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { Role, startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';

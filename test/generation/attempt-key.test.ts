@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { attemptKey } from '../../src/generation/stage-files.ts';
 import { isOurKey } from '../../src/objects/outputs/sweep.ts';
-import { isObjectKey } from '../../src/objects/stores/object-key.ts';
+import { isObjectKey } from '../../src/objects/stores/object-store.ts';
 
 const taskId = newTaskId();
 

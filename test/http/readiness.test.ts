@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { errorOf, raw } from './raw-request.ts';
 import { createImage } from './route-requests.ts';
 import { serveApp } from './serve.ts';

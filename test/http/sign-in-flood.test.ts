@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { newApiKey } from '../../src/accounts/api-key.ts';
-import { newSecret } from '../../src/accounts/sessions.ts';
-import { createSignInLink } from '../../src/accounts/sign-in-links.ts';
+import { newSecret, createSignInLink } from '../../src/accounts/sessions.ts';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';

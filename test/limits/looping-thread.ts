@@ -1,4 +1,4 @@
-/** A thread whose jobs end, never end, or end the thread: for timed-thread.test.ts. */
+/** A thread whose jobs end, never end, or end the thread: for timed-threads.test.ts. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 

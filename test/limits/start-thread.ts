@@ -1,6 +1,6 @@
-/** A program that has a thread do one job, and prints the result: `thread-arguments.test.ts` starts it with options. */
+/** A program that has a thread do one job, and prints the result: `timed-threads.test.ts` starts it with options. */
 import { packageModule } from '../../src/config/package-root.ts';
-import { createTimedThread } from '../../src/limits/timed-thread.ts';
+import { createTimedThread } from '../../src/limits/timed-threads.ts';
 import type { LoopingJob } from './looping-thread.ts';
 
 const module = packageModule('test/limits/looping-thread.ts');

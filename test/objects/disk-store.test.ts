@@ -4,10 +4,9 @@ import { mkdir, mkdtemp, readFile, readdir, realpath, rename, rm, symlink, utime
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
-import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
 import { packageModule } from '../../src/config/package-root.ts';
+import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
+import { ObjectNotFoundError, StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { describeObjectStore } from './object-store-contract.ts';
 
 const PNG = { mimeType: 'image/png' };
@@ -200,7 +199,7 @@ function emptyDisk(directory: string): string {
   return `
     import { readdir, writeFile } from 'node:fs/promises';
     const { createDiskStore } = await import(${moduleOf('src/objects/stores/disk-store.ts')});
-    const { assertAnswers } = await import(${moduleOf('src/objects/stores/store-owner.ts')});
+    const { assertAnswers } = await import(${moduleOf('src/objects/stores/claimed-store.ts')});
     const directory = ${JSON.stringify(directory)};
     await createDiskStore(directory).put('last', Buffer.from('x'), { mimeType: 'image/png' });
     const full = [];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { IncomingBody } from '../../src/objects/incoming-body.ts';
+import { IncomingBody } from '../../src/objects/stores/incoming-body.ts';
 import { ObjectTooLargeError } from '../../src/objects/stores/object-store.ts';
 import { sha256, slices } from './object-store-probe.ts';
 

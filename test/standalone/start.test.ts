@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { adminCommandOf } from '../../src/config/admin-command.ts';
+import { adminCommandOf } from '../../src/config/config.ts';
 import { readInstance } from '../../src/standalone/instance.ts';
 import type { Instance } from '../../src/standalone/instance.ts';
 import { readProcess } from '../../src/standalone/process-identity.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Enough to keep a fetch running: far above the required pace (src/egress/pace.ts). */
+/** Enough to keep a fetch running: far above the required pace (src/egress/response-bounds.ts). */
 const PIECE = Buffer.alloc(64_000);
 const PIECE_MS = 250;
 /** `/slow/…` continues forever at an acceptable pace, `/silent/…` stops after its first byte. */

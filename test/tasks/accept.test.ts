@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
-import { topUp } from '../../src/billing/ledger.ts';
+import { InsufficientBalanceError, topUp } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { InsufficientBalanceError } from '../../src/billing/ledger.ts';
 import { QueueFullError } from '../../src/tasks/create/accept.ts';
 import { IdempotencyMismatchError } from '../../src/tasks/create/used-keys.ts';
 import type { Acceptance } from '../../src/tasks/create/accept.ts';

@@ -2,7 +2,7 @@
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import type { TaskCreator } from '../../src/tasks/create/create.ts';

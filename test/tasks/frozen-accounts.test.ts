@@ -11,7 +11,7 @@ import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
-import { createStalledRows } from '../../src/limits/stalled-rows.ts';
+import { createStalledRows } from '../../src/limits/row-databases.ts';
 import { startLauncher } from '../../src/processes/launcher.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';

@@ -7,8 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { AccountBusyError, REQUESTS_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
-import { createStalledRows } from '../../src/limits/stalled-rows.ts';
+import {
+  AccountBusyError,
+  REQUESTS_WAIT,
+  createAccountDatabase,
+  createStalledRows,
+} from '../../src/limits/row-databases.ts';
 import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { freeze } from './freeze.ts';

@@ -8,7 +8,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { isOurKey, listUnnamedKeys } from '../../src/objects/outputs/sweep.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { eraseTask } from '../../src/tasks/lifecycle/erase.ts';
 import { redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
 import { readTask } from '../../src/tasks/record/read.ts';

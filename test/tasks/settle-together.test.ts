@@ -13,7 +13,7 @@ import { DatabaseUnavailableError, LockTimeoutError, UniqueViolationError } from
 import type { Database } from '../../src/database/database.ts';
 import type { ArchivedOutput } from '../../src/domain/archived-output.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { Settler, SettlerOptions } from '../../src/tasks/lifecycle/settle-queue.ts';
 import { settleTask, settleTogether } from '../../src/tasks/lifecycle/settle.ts';
@@ -21,7 +21,7 @@ import type { Ending, Verdict } from '../../src/tasks/lifecycle/settle.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { recordFiles } from '../../src/tasks/lifecycle/generations.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import type { SettledTask } from '../../src/telemetry/metrics-tasks.ts';
+import type { SettledTask } from '../../src/telemetry/metrics-work.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

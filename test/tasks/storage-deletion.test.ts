@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { deleteOutputsOfTask } from '../../src/objects/outputs/deletion.ts';
-import { OutputNotFoundError, markOutputDeleted } from '../../src/objects/outputs/outputs.ts';
+import { deleteOutputsOfTask, OutputNotFoundError, markOutputDeleted } from '../../src/objects/outputs/outputs.ts';
 import { finishPromotion } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';

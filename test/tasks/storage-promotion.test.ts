@@ -8,7 +8,7 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import type { Queryable } from '../../src/database/database.ts';
 import type { Isolation } from '../../src/database/failing-items.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../src/limits/account-database.ts';
+import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { finishPromotion, requestStalledPromotions } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';

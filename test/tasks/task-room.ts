@@ -15,7 +15,7 @@ import { compileParse } from '../../src/schema/schema-validation.ts';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import type { CreateDependencies, TaskCreator } from '../../src/tasks/create/create.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { parseAllowList } from '../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
 import { MAX_IMAGE_HOSTS, checkImageAddresses, imagesOfMessages } from '../../src/text/image-addresses.ts';

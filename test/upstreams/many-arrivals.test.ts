@@ -8,7 +8,7 @@ import { waitFor } from '@darkroom/testing/wait-for';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { UpstreamBusyError, createUpstreamDatabase } from '../../src/limits/upstream-database.ts';
+import { UpstreamBusyError, createUpstreamDatabase } from '../../src/limits/row-databases.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';

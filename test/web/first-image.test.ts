@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { createSignInLink, signInUrl } from '../../src/accounts/sign-in-links.ts';
+import { createSignInLink, signInUrl } from '../../src/accounts/sessions.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import { waitFor } from '@darkroom/testing/wait-for';

@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { openStore } from '../../src/objects/stores/open-store.ts';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
 import type { S3Server } from '../support/versitygw.ts';
 import { createOldTask, openPruningRoom } from '../tasks/old-tasks.ts';

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { readOwner } from '../../src/objects/stores/store-owner.ts';
+import { readOwner } from '../../src/objects/stores/claimed-store.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import { runAdminCommand } from '../commands/admin-command.ts';
 import type { ApiTask } from '../support/api-client.ts';

@@ -16,8 +16,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { openStore } from '../../src/objects/stores/open-store.ts';
 import { createS3Store } from '../../src/objects/stores/s3-store.ts';
-import { ObjectNotFoundError } from '../../src/objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../src/objects/stores/store-unavailable-error.ts';
+import { ObjectNotFoundError, StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { describeObjectStore } from '../objects/object-store-contract.ts';
 import { startS3Server, whyNoS3Server } from '../support/versitygw.ts';
 import type { S3Server } from '../support/versitygw.ts';

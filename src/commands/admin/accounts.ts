@@ -7,13 +7,12 @@ import {
   setSuspended,
   updateLimits,
 } from '../../accounts/accounts.ts';
+import type { Account } from '../../accounts/accounts.ts';
 import { createWebhookKeys } from '../../accounts/webhook-key.ts';
-import { topUp } from '../../billing/ledger.ts';
-import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
-import type { LedgerChange } from '../../billing/operator-entries.ts';
-import { createFirstSigningSecret } from '../../callbacks/first-signing-secret.ts';
-import { adminCommandOf } from '../../config/admin-command.ts';
-import { loadEncryptionKeys } from '../../config/config.ts';
+import { topUp, recordAdjustment, recordTopUp } from '../../billing/ledger.ts';
+import type { LedgerChange } from '../../billing/ledger.ts';
+import { createFirstSigningSecret } from '../../callbacks/signing.ts';
+import { adminCommandOf, loadEncryptionKeys } from '../../config/config.ts';
 import type { Database } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
 import { formatUsd } from '../../domain/money.ts';
@@ -29,7 +28,6 @@ import {
 } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
-import { presentAccount } from './print.ts';
 
 export function accountCommands(group: Group, onInstallation: OnInstallation): void {
   limitOptions(group.command('create').description('create an account and its signing secret for callbacks'))
@@ -122,6 +120,26 @@ export function accountCommands(group: Group, onInstallation: OnInstallation): v
     .description('resume an account')
     .argument('<account>')
     .action(onInstallation(({ database }, account) => suspend(database, account, false)));
+}
+
+function presentAccount(account: Account): Record<string, unknown> {
+  const { limits } = account;
+  return {
+    account: account.id,
+    name: account.name,
+    organisation: account.organisationId,
+    status: account.status,
+    suspensionReason: account.suspensionReason,
+    wallet: account.walletId,
+    available: formatUsd(account.availableMicroUsd),
+    held: formatUsd(account.heldMicroUsd),
+    running: account.running,
+    queued: account.queued,
+    textStreams: account.textStreams,
+    storageBytes: account.persistentBytes,
+    ...limits,
+    created: account.createdAt.toISOString(),
+  };
 }
 
 /** On standard error, so that standard output remains valid JSON. */

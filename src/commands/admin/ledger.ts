@@ -1,20 +1,21 @@
 /** `admin ledger` and `admin usage`: ledger entries, their sums, and the check that everything adds up. */
 import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
-import { LEDGER_KINDS, listLedger } from '../../billing/ledger-list.ts';
+import { LEDGER_KINDS, effectOf, listLedger } from '../../billing/ledger-list.ts';
+import type { LedgerEntry } from '../../billing/ledger-list.ts';
 import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
 import { readMargins } from '../../billing/task-costs.ts';
 import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
 import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
+import { formatUsd } from '../../domain/money.ts';
 import { UNKNOWN_CURSOR } from '../../domain/unknown-cursor.ts';
-import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
 import { presentAdminUsage, presentMargins, presentOperatorCosts, usageQueryOf } from '../../presenters/usage.ts';
+import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
 import { listOption, wholeNumber } from '../command-line.ts';
 import { AdminError } from './admin-error.ts';
 import { ACCOUNT, onlyAccount } from './arguments.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';
-import { presentEntry } from './print.ts';
 
 const MAX_ENTRIES = 1_000;
 const FROM = ['--from <day>', 'first UTC day, 2026-11-01; default: 30 days'] as const;
@@ -75,6 +76,21 @@ export function ledgerCommands(group: Group, onInstallation: OnInstallation): vo
         return presentOperatorCosts(days, await readOperatorCosts(database, days));
       }),
     );
+}
+
+function presentEntry(entry: LedgerEntry): Record<string, unknown> {
+  return {
+    at: entry.createdAt.toISOString(),
+    kind: entry.kind,
+    reference: entry.reference,
+    amount: formatUsd(entry.amountMicroUsd),
+    change: formatUsd(effectOf(entry).availableMicroUsd),
+    available: formatUsd(entry.availableAfterMicroUsd),
+    held: formatUsd(entry.heldAfterMicroUsd),
+    keyId: entry.keyId,
+    model: entry.model,
+    ...(entry.isEstimated ? { isEstimated: true } : {}),
+  };
 }
 
 export function marginsCommand(command: Group, onInstallation: OnInstallation): void {

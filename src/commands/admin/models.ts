@@ -1,9 +1,16 @@
 /** `admin models`: what can be done with model files before a process loads them, most of it without an installation. */
-import type { Group } from './arguments.ts';
-import type { OnInstallation } from './installation.ts';
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { isProviderFile, readModelTexts } from '../../catalogue/model-files.ts';
+import type { ModelFileError } from '../../catalogue/model-files.ts';
+import { packageFile } from '../../config/package-root.ts';
 import { repeatable, wholeNumber } from '../command-line.ts';
+import { AdminError } from './admin-error.ts';
+import type { Group } from './arguments.ts';
+import { print } from './installation.ts';
+import type { OnInstallation } from './installation.ts';
 
-// The modules that do the work are imported where a command runs: they take as long to load as the rest of `admin`.
+// The catalogue, and what runs models, are imported where a command runs: they take as long to load as the rest of `admin`.
 
 export function modelCommands(group: Group, environment: NodeJS.ProcessEnv): void {
   const write = (text: string): void => void process.stdout.write(text);
@@ -12,7 +19,6 @@ export function modelCommands(group: Group, environment: NodeJS.ProcessEnv): voi
     .description('read the model files of a directory as the api would, and report what is wrong with them')
     .argument('<directory>', 'directory with model files')
     .action(async (directory, _options, command) => {
-      const { checkModelDirectory } = await import('./models-check.ts');
       await checkModelDirectory(directory, command.optsWithGlobals().json === true);
     });
   tryCommand(group, environment, write);
@@ -21,13 +27,12 @@ export function modelCommands(group: Group, environment: NodeJS.ProcessEnv): voi
     .description('print the JSON Schema of model files or provider files, for editors')
     .addArgument(group.createArgument('[kind]', 'model or provider').choices(['model', 'provider']).default('model'))
     .action(async (kind) => {
-      const { fileSchema } = await import('./models-schema.ts');
-      write(`${JSON.stringify(fileSchema(kind === 'provider' ? 'provider' : 'model'), null, 2)}\n`);
+      write(`${JSON.stringify(await fileSchema(kind === 'provider' ? 'provider' : 'model'), null, 2)}\n`);
     });
 }
 
-/** @param print writes to standard output. */
-export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, print: (text: string) => void): void {
+/** @param write writes to standard output. */
+export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, write: (text: string) => void): void {
   group
     .command('try')
     .description('show the request that a model file makes of an input, and with --send what its provider answers')
@@ -49,7 +54,7 @@ export function tryCommand(group: Group, environment: NodeJS.ProcessEnv, print: 
     )
     .action(async (file, options, command) => {
       const { tryModel } = await import('./try/try-model.ts');
-      await tryModel(file, options, { isJson: command.optsWithGlobals().json === true, environment, print });
+      await tryModel(file, options, { isJson: command.optsWithGlobals().json === true, environment, print: write });
     });
 }
 
@@ -74,4 +79,51 @@ export function verifyCommand(command: Group, onInstallation: OnInstallation): v
         return verifyModels(installation, names, options);
       }),
     );
+}
+
+/**
+ * Validates the model files of a directory together with the built-in ones, because model names must be unique.
+ *
+ * @throws {AdminError} a file is invalid.
+ */
+async function checkModelDirectory(directory: string, isJson: boolean): Promise<void> {
+  const { createModelReader } = await import('../../catalogue/load-models.ts');
+  const { lossesOf } = await import('../../catalogue/losses.ts');
+  const { PROTOCOLS } = await import('../../providers/protocols.ts');
+  const [builtIn, own] = [packageFile('models'), path.resolve(directory)];
+  const isBuiltIn = (await realpath(own).catch(() => own)) === (await realpath(builtIn));
+  const texts = await readModelTexts(isBuiltIn ? [own] : [builtIn, own]);
+  const { definitions, files, problems } = await createModelReader(PROTOCOLS)(texts);
+  const isOwn = (file: string): boolean => file.startsWith(own + path.sep);
+  const ownFiles = [...texts.keys()].filter(isOwn);
+  const ownModels = [...files].flatMap(([file, model]) => (isOwn(file) ? [model] : []));
+  print(
+    {
+      folder: own,
+      files: ownFiles.length,
+      models: ownModels.map(({ name }) => name).sort(),
+      ...(isBuiltIn ? {} : { builtIn: definitions.length - ownModels.length }),
+      belowCost: lossesOf(ownModels).map(({ model, problem }) => ({ model, problem })),
+      problems: problems.map(({ file, problem }) => ({ file, problem })),
+    },
+    isJson,
+  );
+  const unread = ownFiles.filter((file) => !isProviderFile(file) && !files.has(file));
+  requireNone(problems, unread);
+}
+
+/** @param unread the model files without a model. @throws {AdminError} some are invalid. */
+function requireNone(problems: readonly ModelFileError[], unread: readonly string[]): void {
+  const rejected = new Set(problems.map(({ file }) => file));
+  if (rejected.size === 0) return;
+  const others = unread.filter((file) => !rejected.has(file)).length;
+  const dependent = others === 0 ? '' : `, and with them ${others} that refer to a provider`;
+  throw new AdminError(`${rejected.size} of the files would be rejected${dependent}`);
+}
+
+/** The JSON Schemas of the files, with which editors complete and check them. */
+async function fileSchema(kind: 'model' | 'provider'): Promise<object> {
+  const { modelFileSchema, providerFileSchema } = await import('../../catalogue/file-schemas.ts');
+  const { PROTOCOLS } = await import('../../providers/protocols.ts');
+  return kind === 'model' ? modelFileSchema(PROTOCOLS) : providerFileSchema(PROTOCOLS);
 }

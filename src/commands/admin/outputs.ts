@@ -9,7 +9,7 @@ import { OutputNotFoundError, markOutputDeleted } from '../../objects/outputs/ou
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
 import { openStore } from '../../objects/stores/open-store.ts';
 import { UploadNotFoundError, markUploadDeleted } from '../../objects/uploads.ts';
-import { describeForeignOwner, markStore, readOwner } from '../../objects/stores/store-owner.ts';
+import { describeForeignOwner, markStore, readOwner } from '../../objects/stores/claimed-store.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
 import type { OnInstallation } from './installation.ts';

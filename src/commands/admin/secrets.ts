@@ -5,23 +5,22 @@
 import { createSecretCipher } from '../../accounts/secret-cipher.ts';
 import { countSecrets, reencryptSecrets } from '../../accounts/stored-secrets.ts';
 import type { SecretCounts } from '../../accounts/stored-secrets.ts';
-import { adminCommand } from '../../config/admin-command.ts';
-import { loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
+import { adminCommand, loadEncryptionKeys, loadUrlRotation } from '../../config/config.ts';
+import { openDatabase } from '../../database/database.ts';
+import { ROUNDING_SECONDS } from '../../objects/urls/signed-url.ts';
+import { urlKeyId } from '../../objects/urls/url-keys.ts';
 import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import type { Instance } from '../../standalone/instance.ts';
 import { deleteFallbacks, readSecrets, rotateSecrets } from '../../standalone/secrets.ts';
-import { openDatabase } from '../../database/database.ts';
-import { ROUNDING_SECONDS } from '../../objects/urls/signed-url.ts';
-import { urlKeyId } from '../../objects/urls/url-keys.ts';
 import { readUrlKeyUse } from '../../tasks/record/url-key-use.ts';
 import type { UrlKeyUse } from '../../tasks/record/url-key-use.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { wholeNumber } from '../command-line.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';
+import { print } from './installation.ts';
 import type { OnInstallation, OpenInstallation } from './installation.ts';
-import { print } from './print.ts';
 
 const BATCH_SIZE = 500;
 const MAX_BATCH_SIZE = 10_000;

@@ -8,7 +8,7 @@ import type { Server, Socket } from 'node:net';
 import type { HttpConfig } from '../../config/config.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import { addressBlock, isTrusted, unmapIpv4 } from './client-address.ts';
 
 /** The interval of the log line that reports all connections closed in it, in milliseconds. */

@@ -19,12 +19,12 @@ import type { Database } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Egress } from '../../egress/guarded-client.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
+import type { ObjectStore } from '../../objects/stores/object-store.ts';
+import type { UrlSigner } from '../../objects/urls/signed-url.ts';
 import type { RateLimiter } from '../../limits/rate-limiter.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
 import type { Turns } from '../../limits/turns.ts';
-import type { ObjectStore } from '../../objects/stores/object-store.ts';
-import type { UrlSigner } from '../../objects/urls/signed-url.ts';
 import type { CredentialProbes } from '../../providers/credential-probes.ts';
 import type { HookVerifier } from '../../providers/hooks/verify-hook.ts';
 import type { TaskCreator } from '../../tasks/create/create.ts';
@@ -54,7 +54,7 @@ export interface HttpContext {
   /** The metrics, and the values that are read at that moment, in Prometheus' text format. */
   renderMetrics(): Promise<string>;
   readonly database: Database;
-  /** For statements that lock the row of one account (limits/account-database.ts). */
+  /** For statements that lock the row of one account (limits/row-databases.ts). */
   readonly accountDatabase: AccountDatabase;
   readonly store: ObjectStore;
   readonly urlSigner: UrlSigner;

@@ -12,11 +12,12 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
-import { listsTag } from '../../objects/urls/entity-tag.ts';
+import { listsTag } from '../../objects/urls/media-response.ts';
 import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import { compileParse, compileViolation } from '../../schema/schema-validation.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
+import { answerOtherMethod } from './unrouted.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
 import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
@@ -36,7 +37,8 @@ import { errorFormOf, invalidRequest, isOfOpenAi, violated } from './errors.ts';
 import { readQuery } from './query.ts';
 import { WithoutEnvelope } from './route.ts';
 import type { Route, RouteRequest } from './route.ts';
-import { answerOtherMethod } from './unrouted.ts';
+import { success } from '@darkroom/api/tasks/envelope';
+import { idOf } from '@darkroom/api/mcp/json-rpc';
 
 /**
  * Registers routes in their order.

@@ -12,7 +12,7 @@ import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget, RateLimiter } from '../../limits/rate-limiter.ts';
 import { ShareExhaustedError, createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Lease, TenantShares } from '../../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import { addressBlock } from '../app/client-address.ts';
 
 const MB = 1_000_000;

@@ -7,7 +7,7 @@ import type { FilePurpose } from '@darkroom/api/openai/files';
 import type { ByteSource } from '@darkroom/media/byte-source';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { MAX_BATCH_FILE_BYTES, purposedId } from '../../objects/openai-files.ts';
-import { storedSource } from '../../objects/stores/stored-source.ts';
+import { storedSource } from '../../objects/stores/object-store.ts';
 import { MAX_UPLOAD_BYTES, factsOf, recordUpload } from '../../objects/uploads.ts';
 import type { FileFacts, Upload } from '../../objects/uploads.ts';
 import type { HttpContext } from '../app/context.ts';

@@ -6,7 +6,7 @@ import { audioTypeOf, extensionFor, isPhonePhotograph } from '@darkroom/media/me
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { newId } from '../../domain/ids.ts';
-import { storedSource } from '../../objects/stores/stored-source.ts';
+import { storedSource } from '../../objects/stores/object-store.ts';
 import {
   MAX_UPLOAD_BYTES,
   UPLOAD_KEPT_SECONDS,

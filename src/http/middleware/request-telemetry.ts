@@ -8,8 +8,8 @@ import type { Caller } from '../../accounts/authenticate.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { UNMATCHED_ROUTE } from '../../telemetry/metrics-requests.ts';
-import type { RequestMetrics } from '../../telemetry/metrics-requests.ts';
+import { UNMATCHED_ROUTE } from '../../telemetry/metrics-traffic.ts';
+import type { RequestMetrics } from '../../telemetry/metrics-traffic.ts';
 import type { Tracing } from '../../telemetry/tracing.ts';
 import type { RequestState } from '../app/context.ts';
 

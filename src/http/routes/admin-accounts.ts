@@ -10,7 +10,7 @@ import {
   updateLimits,
 } from '../../accounts/accounts.ts';
 import { topUp } from '../../billing/ledger.ts';
-import { createFirstSigningSecret } from '../../callbacks/first-signing-secret.ts';
+import { createFirstSigningSecret } from '../../callbacks/signing.ts';
 import { newId } from '../../domain/ids.ts';
 import { parseUsd } from '../../domain/money.ts';
 import {

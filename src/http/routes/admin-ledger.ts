@@ -2,6 +2,24 @@
  * Money as operators manage it: payments, corrections, what an account was charged for, the verification that
  * everything adds up (contract §7 "Money"), what tasks and text calls cost the operator, and the margin that is left.
  */
+import { readAccount } from '../../accounts/accounts.ts';
+import { recordAdjustment, recordTopUp } from '../../billing/ledger.ts';
+import type { LedgerChange } from '../../billing/ledger.ts';
+import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
+import { readUsage } from '../../billing/usage.ts';
+import { verifyLedger } from '../../billing/verify.ts';
+import type { LedgerViolation } from '../../billing/verify.ts';
+import { formatUsd, parseUsd } from '../../domain/money.ts';
+import { presentAdminAccount } from '../../presenters/account.ts';
+import { readMargins } from '../../billing/task-costs.ts';
+import { parseSignedUsd } from '../../presenters/ledger.ts';
+import { presentAdminUsage, presentMargins, presentOperatorCosts } from '../../presenters/usage.ts';
+import type { HttpContext } from '../app/context.ts';
+import { invalidRequest } from '../app/errors.ts';
+import { defineRoute } from '../app/route.ts';
+import type { Route } from '../app/route.ts';
+import { answerLedger, requireUsageQuery } from './account.ts';
+import { ACCOUNT_PARAMS, idOf, logChange } from './admin-request.ts';
 import {
   AdjustSchema,
   LedgerChangeSchema,
@@ -14,24 +32,6 @@ import { MarginsQuerySchema, MarginsSchema } from '@darkroom/api/admin/margins';
 import { marginsCsv } from '@darkroom/api/facts/margins-csv';
 import { LedgerQuerySchema, LedgerSchema } from '@darkroom/api/tasks/ledger';
 import { AdminUsageSchema, UsageQuerySchema } from '@darkroom/api/tasks/usage';
-import { readAccount } from '../../accounts/accounts.ts';
-import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
-import { recordAdjustment, recordTopUp } from '../../billing/operator-entries.ts';
-import type { LedgerChange } from '../../billing/operator-entries.ts';
-import { readMargins } from '../../billing/task-costs.ts';
-import { readUsage } from '../../billing/usage.ts';
-import { verifyLedger } from '../../billing/verify.ts';
-import type { LedgerViolation } from '../../billing/verify.ts';
-import { formatUsd, parseUsd } from '../../domain/money.ts';
-import { presentAdminAccount } from '../../presenters/account.ts';
-import { parseSignedUsd } from '../../presenters/ledger.ts';
-import { presentAdminUsage, presentMargins, presentOperatorCosts } from '../../presenters/usage.ts';
-import type { HttpContext } from '../app/context.ts';
-import { invalidRequest } from '../app/errors.ts';
-import { defineRoute } from '../app/route.ts';
-import type { Route } from '../app/route.ts';
-import { answerLedger, requireUsageQuery } from './account.ts';
-import { ACCOUNT_PARAMS, idOf, logChange } from './admin-request.ts';
 
 const shared = { tag: 'Administration', access: 'operator' } as const;
 const one = { ...shared, params: ACCOUNT_PARAMS, errors: ['NOT_FOUND'] } as const;

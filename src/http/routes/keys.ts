@@ -11,13 +11,14 @@ import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../accounts/key-
 import { listKeys, readKey } from '../../accounts/keys.ts';
 import type { KeyListing } from '../../accounts/keys.ts';
 import { createToken, revokeToken } from '../../accounts/tokens.ts';
-import { readCapSpending } from '../../billing/key-spending.ts';
+import { readCapSpending } from '../../billing/spend-caps.ts';
 import { parseUsd } from '../../domain/money.ts';
 import { presentKey, rightsOf } from '../../presenters/key.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
+import { CreateKeySchema, CreatedKeySchema, KeyListSchema, KeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
 
 const params = { keyId: 'The key id, as returned by `GET /v1/account/keys`.' };
 const ERRORS = ['FORBIDDEN', 'NOT_FOUND'] as const;

@@ -2,7 +2,7 @@
  * `GET|HEAD /media/{token}/{name}`: the bytes of an output or an upload, for any holder of its signed URL (contract
  * §3, §7 "Uploads"). No key.
  */
-import { inputObjectId } from '../../objects/urls/own-url.ts';
+import { inputObjectId } from '../../objects/urls/signed-url.ts';
 import { UploadNotFoundError, isFileId, readServableUpload } from '../../objects/uploads.ts';
 import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import { findInputObjects, isPinned } from '../../tasks/record/input-objects.ts';

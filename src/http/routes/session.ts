@@ -4,9 +4,8 @@
 import { readAccount } from '../../accounts/accounts.ts';
 import { UnauthenticatedError } from '../../accounts/authenticate.ts';
 import { readKey } from '../../accounts/keys.ts';
-import { isSecret } from '../../accounts/sessions.ts';
+import { isSecret, redeemSignInLink } from '../../accounts/sessions.ts';
 import type { StartedSession } from '../../accounts/sessions.ts';
-import { redeemSignInLink } from '../../accounts/sign-in-links.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import { EndSessionQuerySchema, EndedSessionsSchema, SessionSchema, SignInSchema } from '@darkroom/api/tasks/session';
 import { presentSession } from '../../presenters/key.ts';

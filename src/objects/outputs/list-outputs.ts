@@ -2,10 +2,11 @@
  * The list of an account's stored outputs (contract §5), newest first, a page at a time. Each combination of filters is
  * a statement of its own, so that each is planned with the index that fits it.
  */
-import type { Queryable, Statement } from '../../database/database.ts';
-import type { TaskId } from '../../domain/workflow-ids.ts';
 import { MAX_PAGED_OUTPUTS } from '@darkroom/api/facts/limits';
 import type { OutputStatus } from '@darkroom/api/facts/storage';
+import type { Queryable, Statement } from '../../database/database.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { RETENTION_END } from './outputs.ts';
 
 export { MAX_PAGED_OUTPUTS } from '@darkroom/api/facts/limits';
 export type { OutputStatus } from '@darkroom/api/facts/storage';
@@ -41,8 +42,6 @@ export interface OutputPage {
   readonly isTotalCapped: boolean;
 }
 
-/** Readers see whole seconds, and decide by them (presenters/task.ts). */
-const RETENTION_END = `date_trunc('second', retain_until)`;
 const IS_KEPT = `gone_at IS NULL AND (retain_until IS NULL OR ${RETENTION_END} > $2)`;
 
 // The index of kept outputs is for `gone_at IS NULL`; the few that have ended since are filtered out.

@@ -5,6 +5,7 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
+import { RETENTION_END } from './outputs.ts';
 
 /** What decides whether something can be done with an output. */
 export interface OutputCondition {
@@ -16,9 +17,6 @@ export interface OutputCondition {
   /** Deleted, or its retention has ended, whether that was recorded or not. */
   readonly isGone: boolean;
 }
-
-/** Readers see whole seconds, and decide by them (presenters/task.ts). */
-const RETENTION_END = `date_trunc('second', retain_until)`;
 
 const lockStatement: Statement = {
   name: 'lock_outputs',
@@ -167,4 +165,28 @@ export async function returnToTemp(
   retentionDays: number,
 ): Promise<readonly { readonly id: string; readonly taskId: TaskId }[]> {
   return transaction.query(returnStatement, [outputIds, new Date(now), retentionDays]);
+}
+
+const reserve: Statement = {
+  name: 'reserve_persistent_bytes',
+  text: `UPDATE account_counters c SET persistent_bytes = c.persistent_bytes + $2
+           FROM accounts a
+          WHERE a.id = c.account_id AND c.account_id = $1 AND c.persistent_bytes + $2 <= a.storage_cap_bytes
+      RETURNING c.account_id`,
+};
+
+/**
+ * Reserves room under the cap for bytes that an account keeps persistently (contract §5). An output that is to become
+ * persistent reserves its bytes first; one that ceases to be releases them, in the transaction that decides it. The
+ * account's counters are locked until the commit.
+ *
+ * @returns whether there was room.
+ */
+export async function reservePersistentBytes(
+  transaction: Queryable,
+  accountId: string,
+  sizeBytes: number,
+): Promise<boolean> {
+  const rows = await transaction.query(reserve, [accountId, sizeBytes]);
+  return rows.length === 1;
 }

@@ -1,7 +1,7 @@
 /**
- * Which objects of the store may be deleted: the bytes of outputs and uploads that are gone, and objects that no
- * record names, left behind by failed attempts (architecture, "Archiving really copies") and by passes that prune. Separate from the records
- * of either, because it has to know every table that names objects.
+ * Which objects of the store may be deleted: the bytes of outputs and uploads that are gone, and objects that no record
+ * names, left behind by failed attempts (architecture, "Archiving really copies") and by passes that prune. Separate
+ * from the records of either, because it has to know every table that names objects.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 
@@ -36,7 +36,12 @@ const selectDoomed: Statement = {
            ORDER BY g.gone_at LIMIT $2)`,
 };
 
-/** Objects whose records are gone since a moment or longer. @param before milliseconds. @returns at most 2 × `limit`. */
+/**
+ * Objects whose records are gone since a moment or longer.
+ *
+ * @param before milliseconds.
+ * @returns at most 2 × `limit`.
+ */
 export async function listDoomedObjects(
   database: Queryable,
   before: number,
@@ -102,8 +107,8 @@ const selectUnnamed: Statement = {
 };
 
 /**
- * Those of the keys that no output, no upload, no archive and no open task names. An attempt's key contains its task's id, by which
- * its files are known to be in use before a record names them, and until the task is settled.
+ * Those of the keys that no output, no upload, no archive and no open task names. An attempt's key contains its task's
+ * id, by which its files are known to be in use before a record names them, and until the task is settled.
  */
 export async function listUnnamedKeys(database: Queryable, keys: readonly string[]): Promise<readonly string[]> {
   const rows = await database.query<{ key: string }>(selectUnnamed, [keys]);

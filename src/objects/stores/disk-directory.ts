@@ -9,7 +9,7 @@ import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir, stat, writeF
 import path from 'node:path';
 import { createDirectory } from '../../config/create-directory.ts';
 import { errorCodeOf } from '../../domain/error-code.ts';
-import { isObjectKey } from './object-key.ts';
+import { isObjectKey } from './object-store.ts';
 
 const PARTIAL = '~partial';
 /**

@@ -11,7 +11,6 @@ import { lstat, open, readFile, rename, rm, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { assertByteRange, beyondTheEnd } from '../urls/byte-range.ts';
 import {
   codeOf,
   ifThere,
@@ -23,13 +22,17 @@ import {
   walkFiles,
 } from './disk-directory.ts';
 import type { DiskDirectory } from './disk-directory.ts';
-import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
-import type { BodyBounds } from '../incoming-body.ts';
-import { assertKeyPrefix, assertObjectKey } from './object-key.ts';
-import { ObjectNotFoundError } from './object-store.ts';
-import type { ByteRange, ObjectStore, PutResult, StoredObject } from './object-store.ts';
-import { StoreUnavailableError } from './store-unavailable-error.ts';
-import type { StoreOperation } from './store-unavailable-error.ts';
+import { IncomingBody, assertWithin, measure } from './incoming-body.ts';
+import type { BodyBounds } from './incoming-body.ts';
+import {
+  assertByteRange,
+  beyondTheEnd,
+  assertKeyPrefix,
+  assertObjectKey,
+  ObjectNotFoundError,
+  StoreUnavailableError,
+} from './object-store.ts';
+import type { ByteRange, ObjectStore, PutResult, StoredObject, StoreOperation } from './object-store.ts';
 
 // A link is never followed, and a pipe at this path never blocks us.
 const READ_PLAIN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -1,9 +1,12 @@
 /**
- * The port behind which outputs are kept: a local directory or any S3. Both run the same contract suite
- * (test/objects/object-store-contract.ts). Bytes stream; nothing here holds a whole file.
+ * The port behind which outputs are kept, a local directory or any S3, with its errors and the rules that are the same
+ * in every store. Both run the same contract suite (test/objects/object-store-contract.ts). Bytes stream; nothing here
+ * holds a whole file.
  */
 import type { Readable } from 'node:stream';
+import type { ByteSource } from '@darkroom/media/byte-source';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { errorCodeOf } from '../../domain/error-code.ts';
 
 /** What is known of a stored object. */
 export interface StoredObject {
@@ -11,7 +14,10 @@ export interface StoredObject {
   readonly sizeBytes: number;
 }
 
-/** The first and the last byte, inclusive, as in an HTTP Range. */
+/**
+ * The first and the last byte, inclusive, as in an HTTP Range. The end is cut to the object; a range that begins beyond
+ * it holds nothing.
+ */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -104,4 +110,92 @@ export class ObjectTooLargeError extends Error {
     super(`the object is larger than ${maxBytes} bytes`);
     this.maxBytes = maxBytes;
   }
+}
+
+/** What a store was doing when it failed. */
+export type StoreOperation = 'put' | 'head' | 'read' | 'delete' | 'list' | 'check';
+
+/**
+ * The store could not do its work, and the caller is not at fault: disk full, no permission, network, wrong
+ * credentials. Callers respond with 503 or retry later. `cause` has the system's or the server's own error, for the log
+ * only.
+ */
+export class StoreUnavailableError extends DarkroomError {
+  override readonly name = 'StoreUnavailableError';
+  override readonly kind = 'unavailable';
+  readonly operation: StoreOperation;
+
+  constructor(operation: StoreOperation, options: { cause: unknown }) {
+    super(`the object store could not ${operation}: ${codeOf(options.cause)}`, options);
+    this.operation = operation;
+  }
+
+  /** Names the store: the rest of the service may work. */
+  override get publicMessage(): string {
+    return 'the object store is not available at this moment; retry with the same Idempotency-Key';
+  }
+}
+
+/** A short, safe word for what happened (`ENOSPC`, `AccessDenied`): messages of the system hold paths and hosts. */
+function codeOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'unknown error';
+  return errorCodeOf(cause) ?? cause.name;
+}
+
+const KEY_SEGMENT = /^[A-Za-z0-9._-]+$/;
+const KEY_PREFIX = /^[A-Za-z0-9._/-]*$/;
+const MAX_KEY_LENGTH = 512;
+
+/**
+ * Whether a string is a key, by the rule of `ObjectStore`: the same for every store, so that no store rejects a key
+ * that another accepts, and so that no key can leave a directory or a prefix.
+ */
+export function isObjectKey(text: string): boolean {
+  return (
+    text.length <= MAX_KEY_LENGTH && text.split('/').every((segment) => KEY_SEGMENT.test(segment) && !isDots(segment))
+  );
+}
+
+/** @throws {TypeError} the string is not a key. The message does not repeat it, because it may come from outside. */
+export function assertObjectKey(key: string): void {
+  if (!isObjectKey(key)) throw new TypeError('not an object key: segments of [A-Za-z0-9._-] joined by /');
+}
+
+/**
+ * A prefix is the beginning of a key, cut anywhere; the empty one begins every key.
+ *
+ * @throws {TypeError} no key begins like that.
+ */
+export function assertKeyPrefix(prefix: string): void {
+  const whole = prefix.split('/').slice(0, -1);
+  const isPrefix =
+    prefix.length <= MAX_KEY_LENGTH && KEY_PREFIX.test(prefix) && !whole.some((s) => s === '' || isDots(s));
+  if (!isPrefix) throw new TypeError('not the beginning of an object key');
+}
+
+function isDots(segment: string): boolean {
+  return segment === '.' || segment === '..';
+}
+
+/** @throws {RangeError} not whole numbers in order. */
+export function assertByteRange(range: ByteRange): void {
+  const isOrdered = Number.isSafeInteger(range.start) && Number.isSafeInteger(range.end) && range.start <= range.end;
+  if (!isOrdered || range.start < 0) throw new RangeError(`not a byte range: ${range.start}-${range.end}`);
+}
+
+/** What a store throws for a range that begins at or after the object's end. */
+export function beyondTheEnd(range: ByteRange): RangeError {
+  return new RangeError(`the object ends before byte ${range.start}`);
+}
+
+/** A stored object as a source of bytes, for the package that reads media. Reads fail as `ObjectStore.read` does. */
+export function storedSource(store: Pick<ObjectStore, 'read'>, key: string, sizeBytes: number): ByteSource {
+  return {
+    sizeBytes,
+    async read(start, end) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of await store.read(key, { start, end: end - 1 })) chunks.push(chunk as Buffer);
+      return Buffer.concat(chunks);
+    },
+  };
 }

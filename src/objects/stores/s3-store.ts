@@ -18,17 +18,21 @@ import {
   S3ServiceException,
   paginateListObjectsV2,
 } from '@aws-sdk/client-s3';
+import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import type { S3ClientConfig } from '@aws-sdk/client-s3';
 import { timeOutMs } from '../../config/time-outs.ts';
-import { assertByteRange, beyondTheEnd } from '../urls/byte-range.ts';
-import { IncomingBody, assertWithin, measure } from '../incoming-body.ts';
-import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key.ts';
-import { ObjectNotFoundError } from './object-store.ts';
-import type { ByteRange, DirectRead, ObjectStore, PutResult, StoredObject } from './object-store.ts';
-import { StoreUnavailableError } from './store-unavailable-error.ts';
-import type { StoreOperation } from './store-unavailable-error.ts';
+import { IncomingBody, assertWithin, measure } from './incoming-body.ts';
+import {
+  assertByteRange,
+  beyondTheEnd,
+  assertKeyPrefix,
+  assertObjectKey,
+  isObjectKey,
+  ObjectNotFoundError,
+  StoreUnavailableError,
+} from './object-store.ts';
+import type { ByteRange, DirectRead, ObjectStore, PutResult, StoredObject, StoreOperation } from './object-store.ts';
 
 export interface S3StoreOptions {
   readonly bucket: string;

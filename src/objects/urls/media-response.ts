@@ -5,7 +5,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import parseRange from 'range-parser';
-import { listsTag } from './entity-tag.ts';
 import { contentTypeOf, mediaTypeOf } from '@darkroom/media/media-types';
 import type { ByteRange, ObjectStore } from '../stores/object-store.ts';
 
@@ -132,4 +131,13 @@ export function disposition({
 function extendedValue(fileName: string): string {
   const shown = fileName.replaceAll(/[\p{Cc}\p{Cs}]/gu, '');
   return encodeURIComponent(shown).replaceAll(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/**
+ * Whether the entity tags of a condition (RFC 9110 §13.1) contain ours, for bytes and for JSON alike. `weak` ignores a
+ * `W/`, `strong` rejects it (§8.8.3.2).
+ */
+export function listsTag(header: string, etag: string, comparison: 'weak' | 'strong'): boolean {
+  const tags = header.split(',').map((tag) => tag.trim());
+  return tags.some((tag) => tag === '*' || tag === etag || (comparison === 'weak' && tag === `W/${etag}`));
 }

@@ -1,17 +1,16 @@
 /**
- * Download URLs that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3). The token
- * contains the output's id and the URL's end, and an HMAC over both, so that a URL is checked without any query.
+ * Download URLs that need no key: `{public URL}/media/{token}/{file name}` (spec §2.4, §8; contract §3), and inputs
+ * that are such URLs. The token contains the output's id and the URL's end, and an HMAC over both, so that a URL is
+ * checked without any query.
  *
- * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256,
- * base64url>`. The file name is for people and not signed: the response comes from the output's record alone.
+ * Token: `v1.<outputId>.<expireAt, base 36>.<first 128 bits of HMAC-SHA256, base64url>`. The file name is for people
+ * and not signed: the response comes from the output's record alone.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { deriveUrlKeys } from './url-keys.ts';
 import type { UrlKeyOptions } from './url-keys.ts';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
-
-export { extensionFor } from '@darkroom/media/media-types';
 
 const TOKEN_VERSION = 'v1';
 // Binds the derived key to this use: the same secret may sign other things.
@@ -127,4 +126,53 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
 /** Compared as a string and never decoded, because different base64url strings can decode to the same bytes. */
 function macOf(claim: string, key: KeyObject): string {
   return createHmac('sha256', key).update(claim).digest('base64url').slice(0, MAC_LENGTH);
+}
+
+/**
+ * `darkroom:out_…`, `darkroom:file_…` or `darkroom:file-…`, and nothing else: no caller can send it
+ * (tasks/record/input-media.ts).
+ */
+const REFERENCE = /^darkroom:((?:out_|file[_-])[0-9A-HJKMNP-TV-Z]{26})$/;
+
+const INPUT_PREFIX = 'input-';
+
+/** What a stored input contains instead of a URL, which would expire. */
+export function referenceTo(objectId: string): string {
+  return `darkroom:${objectId}`;
+}
+
+/** The id of the output or upload that a string refers to; undefined if it is no reference. */
+export function referencedId(text: string): string | undefined {
+  return REFERENCE.exec(text)?.[1];
+}
+
+/**
+ * From a URL that this service signed back to the object that it opens, so that one task can use what another made
+ * (contract §7 "Uploads").
+ *
+ * @returns the id of the output or upload that it opens; undefined where it is not below `{public URL}/media/`.
+ * @throws {InvalidUrlError} it is below that, and we did not sign it.
+ * @throws {ExpiredUrlError} it has expired.
+ */
+export function ownObjectId(url: string, signer: UrlSigner): string | undefined {
+  // The URL parser drops tabs and line breaks and turns backslashes: what it made of them is not what was sent.
+  if (/[\s\\\p{Cc}]/u.test(url) || !URL.canParse(url)) return undefined;
+  const base = new URL(`${signer.publicUrl}/media/`).href;
+  const { href } = new URL(url);
+  if (!href.startsWith(base)) return undefined;
+  const [token = ''] = href.slice(base.length).split(/[/?#]/, 1);
+  return signer.verify(token).outputId;
+}
+
+/**
+ * What a URL is signed for by which a provider fetches an input: it opens the object as long as a task needs it, even
+ * where its owner has deleted it since. Only providers get such a URL.
+ */
+export function signedInputId(objectId: string): string {
+  return `${INPUT_PREFIX}${objectId}`;
+}
+
+/** The object that such a URL opens; undefined where it is another kind of URL. */
+export function inputObjectId(signedId: string): string | undefined {
+  return signedId.startsWith(INPUT_PREFIX) ? signedId.slice(INPUT_PREFIX.length) : undefined;
 }

@@ -5,7 +5,7 @@
  */
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { TenantShares } from '../../limits/tenant-shares.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 
 /**
  * The number of long renderings in addition to one per thread. They let other accounts' videos take turns with those of

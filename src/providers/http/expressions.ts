@@ -4,7 +4,7 @@
  * thread interrupts it; in a worker's own thread it would stop the heartbeats of every task.
  */
 import { serialize } from 'node:v8';
-import { ThreadEndedError } from '../../limits/timed-thread.ts';
+import { ThreadEndedError } from '../../limits/timed-threads.ts';
 import type { ExpressionScope } from '../answer-thread.ts';
 import type { AnswerThreads } from '../answer-threads.ts';
 import type { EvaluationError } from '../workbench.ts';

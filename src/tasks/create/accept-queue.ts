@@ -3,7 +3,7 @@
  */
 import { createBatches } from '../../database/batches.ts';
 import type { Database } from '../../database/database.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import { acceptOne, acceptTogether } from './accept.ts';
 import { IdempotencyMismatchError } from './used-keys.ts';
 import type { Acceptance, NewTask } from './accept.ts';

@@ -10,10 +10,9 @@ import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { factsOf } from '../record/body-facts.ts';
 import type { BodyFacts, LargeBody } from '../record/body-facts.ts';
 import { acceptMany } from './accept-many.ts';
-import { findReplays } from './used-keys.ts';
+import { IdempotencyMismatchError, findReplays } from './used-keys.ts';
 import type { AlongsideAccepting, ManyOutcome } from './accept-many.ts';
 import type { Wanted } from './used-keys.ts';
-import { IdempotencyMismatchError } from './used-keys.ts';
 import type { NewTask } from './accept.ts';
 
 /** One create of several: its body, without the key. */

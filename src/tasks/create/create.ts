@@ -13,7 +13,7 @@ import { newTaskId, taskIdForKey } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
 import type { UrlSigner } from '../../objects/urls/signed-url.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { createAcceptor } from './accept-queue.ts';
 import { findReplay } from './used-keys.ts';

@@ -6,7 +6,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import type { TaskStatus } from '../../domain/task-status.ts';
 import { isTerminal } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { deleteOutputsOfTask } from '../../objects/outputs/deletion.ts';
+import { deleteOutputsOfTask } from '../../objects/outputs/outputs.ts';
 import { missingTask } from '../record/missing-task.ts';
 import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';

@@ -4,7 +4,7 @@
  */
 import pRetry from 'p-retry';
 import { DatabaseUnavailableError } from '../../database/database.ts';
-import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../objects/stores/object-store.ts';
 
 /** The retry intervals: short at first, then 2 s. The activity occupies its slot while it waits. */
 const WAIT = { minTimeout: 200, maxTimeout: 2_000, factor: 2, retries: Number.POSITIVE_INFINITY };

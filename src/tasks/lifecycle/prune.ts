@@ -7,11 +7,11 @@
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import { MAX_EXPORTS, exportAndDelete } from '../../objects/archive.ts';
 import type { StoredArchive } from '../../objects/archive.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../objects/stores/object-store.ts';
 import { MAX_PAGE, findAccountAfter, lockUnchanged, readPage, readRecords } from './prunable-tasks.ts';
 import type { Place, PrunableTask, Retention } from './prunable-tasks.ts';
 

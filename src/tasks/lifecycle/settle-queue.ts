@@ -6,7 +6,7 @@ import { createBatches } from '../../database/batches.ts';
 import { DatabaseUnavailableError, LockTimeoutError } from '../../database/database.ts';
 import type { Database } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import { settleTask, settleTogether } from './settle.ts';
 import type { Outcome, SettleOptions, Verdict } from './settle.ts';
 

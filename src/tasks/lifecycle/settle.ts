@@ -10,14 +10,14 @@ import { recordTaskCosts } from '../../billing/task-costs.ts';
 import { releaseSpendCaps } from '../../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../../objects/outputs/outputs.ts';
 import type { TaskWithOutputs } from '../../objects/outputs/outputs.ts';
-import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
+import { reservePersistentBytes } from '../../objects/outputs/storage-tier.ts';
 import type { ArchivedOutput } from '../../domain/archived-output.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { queryRows, rowStatement } from '../../database/row-statement.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskStatus, TerminalStatus } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { SettledTask } from '../../telemetry/metrics-tasks.ts';
+import type { SettledTask } from '../../telemetry/metrics-work.ts';
 import { addEvent } from '../record/timeline.ts';
 import type { EventDetail, TaskEventType } from '../record/timeline.ts';
 

@@ -11,10 +11,10 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import { inOrder } from '../../database/failing-items.ts';
 import type { Isolation } from '../../database/failing-items.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
-import { deleteAccountOutputs } from '../../objects/outputs/deletion.ts';
-import { reservePersistentBytes } from '../../objects/outputs/storage-cap.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
+import { deleteAccountOutputs } from '../../objects/outputs/outputs.ts';
 import {
+  reservePersistentBytes,
   abandonPromotion,
   completePromotion,
   listPersistentSince,

@@ -9,8 +9,13 @@ import { isRecord } from '../../domain/json-members.ts';
 import type { Queryable } from '../../database/database.ts';
 import { checkUrl } from '../../egress/policy.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';
-import { ownObjectId, referenceTo, referencedId } from '../../objects/urls/own-url.ts';
-import { ExpiredUrlError, InvalidUrlError } from '../../objects/urls/signed-url.ts';
+import {
+  ownObjectId,
+  referenceTo,
+  referencedId,
+  ExpiredUrlError,
+  InvalidUrlError,
+} from '../../objects/urls/signed-url.ts';
 import type { UrlSigner } from '../../objects/urls/signed-url.ts';
 import { isFileId } from '../../objects/uploads.ts';
 import { findInputObjects } from './input-objects.ts';

@@ -4,7 +4,7 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { findUploads, isFileId } from '../../objects/uploads.ts';
-import { findOutputObjects } from '../../objects/outputs/output-objects.ts';
+import { findOutputObjects } from '../../objects/outputs/outputs.ts';
 
 /** An object by the id of the upload or output that it belongs to. */
 export interface InputObject {

@@ -9,7 +9,7 @@ import { observeTask } from '../../domain/task-status.ts';
 import type { WorkflowState } from '../../domain/task-status.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { TaskMetrics } from '../../telemetry/metrics-tasks.ts';
+import type { TaskMetrics } from '../../telemetry/metrics-work.ts';
 import type { IdleTask } from '../record/open-tasks.ts';
 import { requestRestart, requestStalledCallbacks, requestWork } from '../outbox/outbox.ts';
 import { recordRepairs } from './repair-record.ts';

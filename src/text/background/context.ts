@@ -2,7 +2,7 @@
 import type { Authenticator, Caller } from '../../accounts/authenticate.ts';
 import type { OpenResponses } from '../../accounts/open-responses.ts';
 import type { Database } from '../../database/database.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { DecodedTextCall, TextAnswers } from '../answer.ts';
 import type { TextProblem } from '../encoder.ts';

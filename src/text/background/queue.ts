@@ -7,7 +7,7 @@
  * it.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import { backgroundCap } from '../money/text-call.ts';
 
 /** How long a call that cannot begin is tried again. */
@@ -22,7 +22,7 @@ const lockQueue: Statement = {
 
 /**
  * Lets a transaction change the queue of an account alone. It waits with its connection, and so has to be one of those
- * that the account may have (limits/account-database.ts).
+ * that the account may have (limits/row-databases.ts).
  */
 export async function lockBackgroundQueue(transaction: Queryable, accountId: string): Promise<void> {
   await transaction.query(lockQueue, [accountId]);

@@ -7,7 +7,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import type { TextLedger } from '../money/text-ledger.ts';
 import { estimatedSettlement } from '../money/text-call.ts';
 import type { TextSettlement } from '../money/text-call.ts';
-import type { TextCallEnd } from '../../telemetry/metrics-text.ts';
+import type { TextCallEnd } from '../../telemetry/metrics-work.ts';
 import { saveResponse, saveUsage } from '../responses/stored-responses.ts';
 import type { ResponseToSave } from '../responses/stored-responses.ts';
 import type { BackgroundCall, BackgroundState } from './call-record.ts';

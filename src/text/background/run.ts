@@ -13,7 +13,7 @@ import type { Queryable } from '../../database/database.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Backoff } from '../../domain/backoff.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
-import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../objects/stores/object-store.ts';
 import { accessEnded } from '../answer.ts';
 import { errorBody } from '../error-body.ts';
 import { TooManyStreamsError } from '../money/hold-one-by-one.ts';

@@ -9,7 +9,7 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import { MAX_EXPORTS, exportAndDelete } from '../../objects/archive.ts';
 import type { StoredArchive } from '../../objects/archive.ts';
 import type { ObjectStore } from '../../objects/stores/object-store.ts';
-import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../objects/stores/object-store.ts';
 import { PAGE_BLOCKS, countBlocks, lockUnchanged, readPage } from './prunable-calls.ts';
 import type { PrunableCall } from './prunable-calls.ts';
 

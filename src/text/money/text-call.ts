@@ -1,5 +1,5 @@
 /** A text call in the ledger: its terms, and its outcome. */
-import type { TextCallEnd } from '../../telemetry/metrics-text.ts';
+import type { TextCallEnd } from '../../telemetry/metrics-work.ts';
 import type { BilledUsage } from '../tally.ts';
 
 /** Everything that is decided about a call before it begins. */

@@ -7,7 +7,7 @@
 import { createBatches } from '../../database/batches.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database } from '../../database/database.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NoLeaseError, holdOneByOne } from './hold-one-by-one.ts';
 import { moveTextMoney } from './move.ts';

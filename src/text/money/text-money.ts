@@ -3,9 +3,9 @@
  * processes left behind.
  */
 import type { Database } from '../../database/database.ts';
-import type { AccountDatabase } from '../../limits/account-database.ts';
+import type { AccountDatabase } from '../../limits/row-databases.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import type { TextMetrics } from '../../telemetry/metrics-text.ts';
+import type { TextMetrics } from '../../telemetry/metrics-work.ts';
 import { admitWaiting } from '../background/queue.ts';
 import { settleEndedCalls } from '../background/record-outcome.ts';
 import { acquireProcessLease } from './process-lease.ts';

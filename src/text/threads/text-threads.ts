@@ -6,9 +6,8 @@
  */
 import { timeOutMs } from '../../config/time-outs.ts';
 import { packageModule } from '../../config/package-root.ts';
-import { createThreadPool } from '../../limits/thread-pool.ts';
-import { ThreadEndedError } from '../../limits/timed-thread.ts';
-import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
+import { createThreadPool, ThreadEndedError } from '../../limits/timed-threads.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import type { AnswerPlan } from '@darkroom/offline-text/answer-plan';
 import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
 import type { FunctionTool, Message } from '../request.ts';

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../telemetry/log.ts';
-import type { OutgoingMetrics, UpstreamOutcome } from '../../telemetry/metrics-outgoing.ts';
+import type { OutgoingMetrics, UpstreamOutcome } from '../../telemetry/metrics-traffic.ts';
 import type { UpstreamGate } from '../../upstreams/gate.ts';
 import type { PauseReason } from '../../upstreams/states.ts';
 import type { SecretSource } from '../../upstreams/secrets.ts';

@@ -314,7 +314,7 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: noForbiddenConnection,
     patches: [
       {
-        file: 'src/egress/allow-list.js',
+        file: 'src/egress/operator-lists.js',
         find: 'export function isGranted(list, target, address) {',
         replace: 'export function isGranted(list, target, address) { return true;',
       },

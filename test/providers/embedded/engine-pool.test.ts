@@ -14,7 +14,7 @@ import type { EnginePool } from '../../../src/providers/embedded/engine-pool.ts'
 import { createEnginePool } from '../../../src/providers/embedded/engine-pool.ts';
 import type { EngineJob, RenderedFile } from '@darkroom/engines/engine';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
-import { THREAD_ARGUMENTS } from '../../../src/limits/thread-arguments.ts';
+import { THREAD_ARGUMENTS } from '../../../src/limits/timed-threads.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 
 const logger = silentLogger();

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { parseAllowList } from '../../../src/egress/allow-list.ts';
+import { parseAllowList } from '../../../src/egress/operator-lists.ts';
 import { createEgress } from '../../../src/egress/guarded-client.ts';
 import { createPublicKeys } from '../../../src/providers/hooks/public-keys.ts';
 import type { PublicKeys } from '../../../src/providers/hooks/public-keys.ts';

@@ -9,7 +9,7 @@ import { listLedger } from '../../../src/billing/ledger-list.ts';
 import { readExceededHolds } from '../../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { isOurKey, listUnnamedKeys } from '../../../src/objects/outputs/sweep.ts';
-import { StoreUnavailableError } from '../../../src/objects/stores/store-unavailable-error.ts';
+import { StoreUnavailableError } from '../../../src/objects/stores/object-store.ts';
 import { moveTextMoney } from '../../../src/text/money/move.ts';
 import type { NewTextCall } from '../../../src/text/money/text-call.ts';
 import { storeWith } from '../../tasks/old-tasks.ts';
