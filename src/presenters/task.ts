@@ -12,7 +12,6 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../domain/input-fault.ts';
 import type { InputFault } from '../domain/input-fault.ts';
 import { referencedId } from '../objects/urls/signed-url.ts';
-import { extensionFor } from '../../packages/media/src/media-types.ts';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { Estimate } from '../tasks/create/estimate.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';

@@ -37,8 +37,6 @@ import { errorFormOf, invalidRequest, isOfOpenAi, violated } from './errors.ts';
 import { readQuery } from './query.ts';
 import { WithoutEnvelope } from './route.ts';
 import type { Route, RouteRequest } from './route.ts';
-import { success } from '@darkroom/api/tasks/envelope';
-import { idOf } from '@darkroom/api/mcp/json-rpc';
 
 /**
  * Registers routes in their order.

@@ -14,7 +14,7 @@ import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest, invalidValue, violated } from '../app/errors.ts';
 import { CREATE_BODY_BYTES, readJson } from '../bodies/json-body.ts';
 import { storeImageBytes } from '../bodies/store-images.ts';
-import { discardUpload, inspect } from '../bodies/store-upload.ts';
+import { discardUpload } from '../bodies/store-upload.ts';
 import type { MediaRequest } from './headers.ts';
 
 export function isJson({ ctx }: MediaRequest): boolean {

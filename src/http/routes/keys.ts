@@ -18,7 +18,6 @@ import type { HttpContext } from '../app/context.ts';
 import { invalidRequest } from '../app/errors.ts';
 import { defineRoute } from '../app/route.ts';
 import type { Route } from '../app/route.ts';
-import { CreateKeySchema, CreatedKeySchema, KeyListSchema, KeySchema, RotateKeySchema } from '@darkroom/api/tasks/key';
 
 const params = { keyId: 'The key id, as returned by `GET /v1/account/keys`.' };
 const ERRORS = ['FORBIDDEN', 'NOT_FOUND'] as const;
