@@ -113,11 +113,11 @@ describe('a submit that is announced', () => {
 
     assert.deepEqual(order, [
       ['before', undefined],
-      [{ place: 0, refusals: 0 }, 'intent'],
+      [{ upstreamIndex: 0, rejections: 0 }, 'intent'],
       ['sent', 'intent'],
       ['after', 'submitted'],
     ]);
-    assert.deepEqual(attempt.beats, [{ place: 0, refusals: 0 }]);
+    assert.deepEqual(attempt.beats, [{ upstreamIndex: 0, rejections: 0 }]);
   });
 
   it('is not sent when Temporal does not respond, and leaves no record of having been sent', async () => {
@@ -258,7 +258,7 @@ describe('an intent whose response is lost', () => {
       [details, 1],
       [undefined, 2],
       [{}, 2],
-      [{ place: 0, refusals: 0 }, 2],
+      [{ upstreamIndex: 0, rejections: 0 }, 2],
     ] as const) {
       assert.equal(await submits(task, said, number), 0, JSON.stringify([said, number]));
     }

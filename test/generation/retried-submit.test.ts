@@ -63,7 +63,7 @@ describe('the next attempt of a submit that may not be sent twice', () => {
       submit: () => Promise.resolve({ kind: 'job', jobId: `job-${provider.sent()}` }),
     });
     const context = { ...bench.context, providers: new Map([['scripted', provider]]) };
-    const attempt = newAttempt({ number: 2, earlierDetails: { place: 0, refusals: 0 } });
+    const attempt = newAttempt({ number: 2, earlierDetails: { upstreamIndex: 0, rejections: 0 } });
     const facts = { accountId: task.accountId, model: MODEL, handlingSeconds: 60, archivingSeconds: 60 };
     const result = submitGeneration(context, attempt, { taskId, isUpstream: true, ...facts });
     result.catch(() => undefined);

@@ -175,7 +175,7 @@ export async function runRow(
     throw errorOf(row.outcome);
   });
   const attempt = row.hasIntent
-    ? newAttempt({ number: 2, earlierDetails: { place: 0, refusals: 0 }, signal: attemptEnd.signal })
+    ? newAttempt({ number: 2, earlierDetails: { upstreamIndex: 0, rejections: 0 }, signal: attemptEnd.signal })
     : newAttempt({ signal: attemptEnd.signal });
   const input = {
     taskId: task.id,

@@ -94,7 +94,7 @@ async function startReceiver(port: number): Promise<Server> {
 async function makeAccount(installation: Installation, name: string, usd: string, limits?: Json): Promise<Account> {
   const { adminUrl, adminToken } = installation;
   const account = await send('POST', `${adminUrl}/admin/accounts`, adminToken, { name, usd, limits });
-  const id = String(account['id']);
+  const id = String(account['accountId']);
   const made = await send('POST', `${adminUrl}/admin/accounts/${id}/keys`, adminToken, { name, scopes: ALL_SCOPES });
   await send('POST', `${adminUrl}/admin/accounts/${id}/top-up`, adminToken, { usd: '2', reference: `top-up-${id}` });
   return { id, key: String(made['key']), keyId: String(made['id']) };
