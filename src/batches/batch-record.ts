@@ -1,16 +1,7 @@
-/** The rows of batches (contract §10): creating, reading, listing and cancelling them. */
+/** The rows of batches (contract §10): reading, listing and cancelling them, and which process works on which. */
 import type { BatchEndpoint, BatchProblem, BatchStatus, WaitReason } from '@darkroom/api/openai/batches';
-import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';
-import type { Database, Queryable, Statement } from '../database/database.ts';
+import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { newId } from '../domain/ids.ts';
-import { IdempotencyMismatchError } from '../tasks/create/used-keys.ts';
-import { compareKeyed, findRepeated } from './repeated-create.ts';
-
-/** The maximum number of batches of an account that have not ended. */
-const MAX_OPEN_BATCHES = 100;
-/** `Retry-After` beyond it: batches take minutes to hours. */
-const RETRY_BATCH_SECONDS = 60;
 
 const BATCH_ID = /^batch_[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -64,17 +55,6 @@ export class BatchNotFoundError extends DarkroomError {
   override readonly kind = 'not_found';
 }
 
-/** The account has as many batches in progress as it may. */
-export class BatchesFullError extends DarkroomError {
-  override readonly name = 'BatchesFullError';
-  override readonly kind = 'rate_limited';
-  override readonly retryAfterSeconds = RETRY_BATCH_SECONDS;
-
-  constructor() {
-    super(`this account has ${MAX_OPEN_BATCHES} batches in progress, which is all it may; wait until one has ended`);
-  }
-}
-
 /** The batch has ended, or its files are being written. */
 export class BatchEndedError extends DarkroomError {
   override readonly name = 'BatchEndedError';
@@ -98,101 +78,6 @@ export const BATCH_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", 
   ${seconds('created_at', 'createdAt')}, ${seconds('expires_at', 'expiresAt')},
   ${seconds('in_progress_at', 'inProgressAt')}, ${seconds('finalizing_at', 'finalizingAt')},
   ${seconds('cancelling_at', 'cancellingAt')}, ${seconds('ended_at', 'endedAt')}`;
-
-const lockBatches: Statement = {
-  name: 'lock_batches',
-  text: `SELECT pg_advisory_xact_lock(hashtextextended('batches:' || $1::text, 0))`,
-};
-const countOpen: Statement = {
-  name: 'count_open_batches',
-  text: 'SELECT count(*)::integer AS open FROM batches WHERE account_id = $1 AND ended_at IS NULL',
-};
-const insertBatch: Statement = {
-  name: 'insert_batch',
-  text: `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, metadata, input_file_id,
-                              input_object_key, input_bytes, output_kept_seconds, created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8), to_timestamp($12::float8))
-         RETURNING ${BATCH_COLUMNS}`,
-};
-
-/** What a client asks for. */
-export type BatchRequest = Pick<
-  Batch,
-  'accountId' | 'keyId' | 'endpoint' | 'completionWindow' | 'metadata' | 'inputFileId' | 'outputKeptSeconds'
->;
-export type NewBatch = BatchRequest & Pick<Batch, 'inputObjectKey' | 'inputBytes'>;
-
-/** How an attempt before this request is recognised. */
-export interface BatchRepetition {
-  /** The id that follows from the Idempotency-Key of the request; undefined: it has none. */
-  readonly keyedId: string | undefined;
-  /** Whether it is an automatic retry, which counts without a key alone. */
-  readonly isRetry: boolean;
-}
-
-/**
- * Records a batch, which is due at once.
- *
- * @param now milliseconds since 1970.
- * @throws {BatchesFullError} @throws {IdempotencyMismatchError}
- */
-export async function createBatch(
-  database: Database,
-  batch: NewBatch,
-  now: number,
-  repetition: BatchRepetition,
-): Promise<Batch> {
-  const { accountId } = batch;
-  return database.transaction(async (transaction) => {
-    // One after another, so that together they cannot pass the limit.
-    await transaction.query(lockBatches, [accountId]);
-    const earlier = await findEarlier(transaction, batch, now, repetition);
-    if (earlier !== undefined) return earlier;
-    const [count] = await transaction.query<{ open: number }>(countOpen, [accountId]);
-    if ((count?.open ?? 0) >= MAX_OPEN_BATCHES) throw new BatchesFullError();
-    const id = repetition.keyedId ?? newId('batch');
-    const createdAt = now / 1000;
-    const [created] = await transaction.query<Batch>(insertBatch, [
-      id,
-      accountId,
-      batch.keyId,
-      batch.endpoint,
-      batch.completionWindow,
-      batch.metadata === null ? null : JSON.stringify(batch.metadata),
-      batch.inputFileId,
-      batch.inputObjectKey,
-      batch.inputBytes,
-      batch.outputKeptSeconds,
-      createdAt,
-      Math.floor(createdAt) + COMPLETION_WINDOW_SECONDS,
-    ]);
-    if (created === undefined) throw new Error('a batch was not inserted');
-    return created;
-  });
-}
-
-/** @returns the batch with this id, if an equal request has created it. @throws {IdempotencyMismatchError} */
-export async function findKeyedBatch(
-  database: Queryable,
-  keyedId: string,
-  request: BatchRequest,
-): Promise<Batch | undefined> {
-  const isSame = await compareKeyed(database, keyedId, request);
-  if (isSame === false) throw new IdempotencyMismatchError();
-  return isSame === undefined ? undefined : readBatch(database, keyedId, request.accountId);
-}
-
-/** The batch that an attempt before has created. */
-async function findEarlier(
-  transaction: Queryable,
-  batch: NewBatch,
-  now: number,
-  { keyedId, isRetry }: BatchRepetition,
-): Promise<Batch | undefined> {
-  if (keyedId !== undefined) return findKeyedBatch(transaction, keyedId, batch);
-  const repeated = isRetry ? await findRepeated(transaction, batch, now) : undefined;
-  return repeated === undefined ? undefined : readBatch(transaction, repeated, batch.accountId);
-}
 
 const selectBatch: Statement = {
   name: 'select_batch',

@@ -12,7 +12,7 @@ import type { BatchContext, LineEndpoint } from './context.ts';
 import { feedTasks } from './feed-tasks.ts';
 import { feedTextCalls } from './feed-text-calls.ts';
 import type { LineSource } from './line-source.ts';
-import { memoryOf } from './line.ts';
+import { memoryOf } from './input-lines.ts';
 import { updatePace } from './pace.ts';
 import { OvertakenError, outcomeOf } from './record-fed.ts';
 import type { Fed } from './record-fed.ts';

@@ -33,6 +33,11 @@ export interface InputLine {
   readonly bytes: Buffer | undefined;
 }
 
+/** The bytes of memory that lines take when they are parsed. */
+export function memoryOf(lines: readonly Pick<InputLine, 'sizeBytes'>[]): number {
+  return lines.reduce((sum, { sizeBytes }) => sum + (sizeBytes > MAX_LINE_BYTES ? 0 : sizeBytes), 0);
+}
+
 /** A position in the input: a line, and where it begins, or what is before it. */
 export interface LinePosition {
   readonly line: number;

@@ -3,9 +3,8 @@
  * between, because each range that is requested anew and broken off costs an object store a connection.
  */
 import type { Batch } from './batch-record.ts';
-import { readLines } from './input-lines.ts';
+import { memoryOf, readLines } from './input-lines.ts';
 import type { InputLine, LinePosition, LineReading } from './input-lines.ts';
-import { memoryOf } from './line.ts';
 
 export interface LineSource {
   /**

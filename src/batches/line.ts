@@ -4,7 +4,7 @@ import { JSON_BOUNDS, JsonBoundsError, createJsonScanner } from '../domain/json-
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import type { BodyFacts } from '../tasks/record/body-facts.ts';
 import type { Batch } from './batch-record.ts';
-import { MAX_LINE_BYTES, readLine } from './input-lines.ts';
+import { MAX_LINE_BYTES, memoryOf, readLine } from './input-lines.ts';
 import type { InputLine, LineReading } from './input-lines.ts';
 
 /** The longest `custom_id`, in characters. */
@@ -68,11 +68,6 @@ type ParsedJson =
 /** What parsing lines needs. */
 export interface LineParsing extends LineReading {
   readonly lineBodies: LineBodies;
-}
-
-/** The bytes of memory that lines take when they are parsed. */
-export function memoryOf(lines: readonly Pick<InputLine, 'sizeBytes'>[]): number {
-  return lines.reduce((sum, { sizeBytes }) => sum + (sizeBytes > MAX_LINE_BYTES ? 0 : sizeBytes), 0);
 }
 
 /** Parses a line for which memory is reserved. @throws {ShareExhaustedError} no thread was free for it. */

@@ -4,9 +4,9 @@ import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../objects/stores/store-unavailable-error.ts';
 import { readOwner } from '../objects/stores/store-owner.ts';
 import { readBatch } from './batch-record.ts';
-import { readLines } from './input-lines.ts';
+import { memoryOf, readLines } from './input-lines.ts';
 import type { LinePosition } from './input-lines.ts';
-import { InvalidLineError, memoryOf, parseLine } from './line.ts';
+import { InvalidLineError, parseLine } from './line.ts';
 import type { LineParsing, ParsedLine } from './line.ts';
 
 interface InputSource extends LineParsing {
