@@ -80,6 +80,6 @@ export async function checkImageAddresses(
   if (first !== undefined) throw first;
 }
 
-function invalidImage(field: string, problem: string): InvalidTextRequest {
+export function invalidImage(field: string, problem: string): InvalidTextRequest {
   return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
 }

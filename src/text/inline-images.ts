@@ -13,10 +13,9 @@ import type { TenantShares } from '../limits/tenant-shares.ts';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import type { ShareMetrics } from '../telemetry/metrics-shares.ts';
-import { fileIdOf } from './image-addresses.ts';
+import { fileIdOf, invalidImage } from './image-addresses.ts';
 import type { ImageAddress } from './image-addresses.ts';
 import type { Message } from './request.ts';
-import { InvalidTextRequest } from './text-failure.ts';
 
 /** The maximum number and total size of the images that are inlined for one request. */
 export const MAX_INLINED = { images: 50, bytes: 20_000_000 } as const;
@@ -154,10 +153,6 @@ async function typeOf(
     if (!(error instanceof UnsupportedMediaError)) throw error;
   }
   throw invalidImage(field, 'the URL does not lead to a PNG, JPEG, WebP or GIF image');
-}
-
-function invalidImage(field: string, problem: string): InvalidTextRequest {
-  return new InvalidTextRequest(field, `${field}: ${problem}`, 'invalid_image_url');
 }
 
 /** The messages with every fetched image in place of its URL. */

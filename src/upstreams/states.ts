@@ -195,7 +195,7 @@ export async function forgetUpstreamFailures(database: Queryable, upstream: stri
   await database.query(close, [upstream]);
 }
 
-const claimProbe: Statement = {
+const claimProbeStatement: Statement = {
   name: 'claim_upstream_probe',
   text: `UPDATE upstream_states SET open_until = now() + make_interval(secs => ${probeSeconds})
           WHERE upstream = $1 AND open_until <= now() RETURNING upstream`,
@@ -203,7 +203,7 @@ const claimProbe: Statement = {
 
 /** Claims to be the one that tries. @returns false: another task already does. */
 export async function claimUpstreamProbe(database: Queryable, upstream: string): Promise<boolean> {
-  return (await database.query(claimProbe, [upstream])).length === 1;
+  return (await database.query(claimProbeStatement, [upstream])).length === 1;
 }
 
 const list: Statement = {

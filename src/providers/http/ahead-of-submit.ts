@@ -5,6 +5,8 @@ import { ProviderUnreachable } from '../provider-unknown.ts';
 import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, SubmitCall } from '../provider.ts';
 import type { JobExchange, UpstreamCalls } from '../upstream-calls.ts';
+import type { HttpBinding } from './binding.ts';
+import { describeValue } from './found-value.ts';
 
 /** Statuses that say something about the input or about us, as those of a submit do. */
 const REJECTIONS: readonly number[] = [400, 402, 403, 404, 405, 410, 411, 413, 415, 422, 451];
@@ -60,5 +62,17 @@ export async function queryAhead(
       condition: status === undefined ? 'down' : conditionOf({ status, retryAfterMs }),
       note: `${member} failed: ${error.message}`,
     });
+  });
+}
+
+export function scopeOf({ upstream }: GenerationRequest, { hosts }: HttpBinding) {
+  return { baseUrl: upstream.baseUrl, hosts };
+}
+
+/** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
+export function unbound(member: string, value?: unknown): ProviderRejection {
+  const found = value === undefined ? '' : `: it gives ${describeValue(value)}`;
+  return new ProviderRejection('model_unavailable', {
+    note: `http.${member} of the model file gives no usable value for this input${found}`,
   });
 }

@@ -4,6 +4,7 @@
  * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
  * lists of states and reasons.
  */
+import { scopeOf } from './ahead-of-submit.ts';
 import { createAccess } from './auth/access.ts';
 import { BODY_OUTPUT, findBinding } from './binding.ts';
 import type { HttpBinding } from './binding.ts';
@@ -20,7 +21,7 @@ import { urlOf } from '../upstream-target.ts';
 import { createModelFile } from './model-file.ts';
 import { passPreflight } from './preflight.ts';
 import type { ExpressionContext } from './model-file.ts';
-import { bindSubmit, fieldsWithFiles, scopeOf, uploadFiles } from './submit-request.ts';
+import { bindSubmit, fieldsWithFiles, uploadFiles } from './submit-request.ts';
 import { submitReads } from './validate-binding.ts';
 import { addressOf, filesOf, jobIdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
 

@@ -5,11 +5,10 @@
 import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, SubmitCall } from '../provider.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
-import { sendAhead } from './ahead-of-submit.ts';
+import { scopeOf, sendAhead, unbound } from './ahead-of-submit.ts';
 import type { HttpBinding } from './binding.ts';
 import { inputOf } from './model-file.ts';
 import type { ModelFile } from './model-file.ts';
-import { scopeOf, unbound } from './submit-request.ts';
 import { addressOf, reasonOf } from './values.ts';
 
 /** @throws {ProviderRejection} the provider does not have it, or did not say so. */

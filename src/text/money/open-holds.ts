@@ -4,7 +4,7 @@
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { Hold } from '../../telemetry/metrics-service.ts';
 
-const select: Statement = {
+const selectOpenHolds: Statement = {
   name: 'select_open_text_holds',
   text: `SELECT count(*)::integer AS count, coalesce(sum(held_micro_usd), 0)::float8 AS "microUsd",
                 coalesce(greatest(extract(epoch FROM now() - min(created_at)), 0), 0)::float8 AS "oldestSeconds"
@@ -13,6 +13,6 @@ const select: Statement = {
 
 /** How many text calls are not settled, what they hold, and for how long the oldest has been open. */
 export async function readOpenTextHolds(database: Queryable): Promise<Hold> {
-  const [row] = await database.query<Hold>(select);
+  const [row] = await database.query<Hold>(selectOpenHolds);
   return row ?? { count: 0, microUsd: 0, oldestSeconds: 0 };
 }

@@ -17,9 +17,6 @@ import { plausibleUsage } from './price.ts';
 import { estimatedSettlement } from './text-call.ts';
 import type { NewTextCall, TextSettlement } from './text-call.ts';
 
-export { TooManyStreamsError } from './hold-one-by-one.ts';
-export type { NewTextCall, TextSettlement } from './text-call.ts';
-
 /** The maximum number of calls in one statement. A larger batch saves nothing and only takes longer. */
 const MAX_TOGETHER = 100;
 /**

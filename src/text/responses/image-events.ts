@@ -33,11 +33,3 @@ export function* imageEvents(
       yield { type: 'response.output_item.done', output_index, item };
   }
 }
-
-/** @param item as it ended. One without a task has never been generating. */
-export function* allImageEvents(item: Members, outputIndex: number): Generator<ImageEvent> {
-  const { id, type } = item;
-  yield* imageEvents({ type: 'begun' }, { id, type, result: null, status: 'in_progress' }, outputIndex);
-  if (item['task_id'] !== undefined) yield* imageEvents({ type: 'generating' }, item, outputIndex);
-  yield* imageEvents({ type: 'done' }, item, outputIndex);
-}

@@ -2,10 +2,9 @@
  * Where the images of a response's input are, for the validation of their URLs (image-addresses.ts) and for fetching
  * them.
  */
-import { fileIdOf } from '../image-addresses.ts';
 import type { ImageAddress } from '../image-addresses.ts';
 import type { InlinedImages } from '../inline-images.ts';
-import type { ConversationItem, InputPart, ModelItem, UnnamedInputItem } from './items.ts';
+import type { InputPart, ModelItem, UnnamedInputItem } from './items.ts';
 
 export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly ImageAddress[] {
   return input.flatMap((item, index) => {
@@ -18,17 +17,6 @@ export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly Imag
         : [],
     );
   });
-}
-
-/** An item as clients know it: an image that is a file has no URL. */
-export function withFileIds(item: ConversationItem): object {
-  const shown = (part: InputPart): object => {
-    const fileId = part.type === 'input_image' ? fileIdOf(part.image_url) : undefined;
-    return fileId === undefined ? part : { ...part, image_url: null, file_id: fileId };
-  };
-  if (item.type === 'message' && item.role !== 'assistant') return { ...item, content: item.content.map(shown) };
-  if (item.type !== 'function_call_output' || typeof item.output === 'string') return item;
-  return { ...item, output: item.output.map(shown) };
 }
 
 /** The items with every fetched image in place of its URL. */

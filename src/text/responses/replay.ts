@@ -6,7 +6,7 @@
 import { frameOf } from '../encoder.ts';
 import { deltaKey } from './delta-cuts.ts';
 import type { DeltaCut, DeltaCuts, DeltaRecorder } from './delta-cuts.ts';
-import { allImageEvents } from './image-events.ts';
+import { imageEvents } from './image-events.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -82,6 +82,14 @@ function* itemEvents(item: Members, output_index: number, cuts: DeltaCuts): Gene
     }
   }
   yield { type: 'response.output_item.done', output_index, item };
+}
+
+/** @param item as it ended. One without a task has never been generating. */
+function* allImageEvents(item: Members, outputIndex: number): Generator<ReplayedEvent> {
+  const { id, type } = item;
+  yield* imageEvents({ type: 'begun' }, { id, type, result: null, status: 'in_progress' }, outputIndex);
+  if (item['task_id'] !== undefined) yield* imageEvents({ type: 'generating' }, item, outputIndex);
+  yield* imageEvents({ type: 'done' }, item, outputIndex);
 }
 
 /** An item before it had any content. */

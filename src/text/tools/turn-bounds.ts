@@ -7,9 +7,6 @@ import { boundAddedTokens } from '../money/input-bound.ts';
 import { LONGEST_OUTPUT } from '../responses/image-calls.ts';
 import type { ImageTool } from './image-tool.ts';
 
-/** The maximum number of images that are generated for one response. The limit is ours. */
-export const MAX_IMAGES = 4;
-
 /** The longest id of a call that common servers write has some 50 characters. */
 const LONGEST_ID = 'x'.repeat(128);
 

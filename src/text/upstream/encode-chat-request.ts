@@ -14,7 +14,7 @@ import { encodeMessages } from './encode-messages.ts';
 import { capOf, withOperators, worthSending } from './sent-parameters.ts';
 
 /** Our own, or sent in another form. */
-const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
+const NOT_FOR_CHAT: ReadonlySet<string> = new Set([
   'model',
   'messages',
   'stream',
@@ -38,7 +38,7 @@ export function encodeChatRequest(call: TextCall, upstream: TextUpstream, isStre
   const { request, surface } = call;
   const parameters = surface === 'chat' ? withAllowedTools(call.body, request) : encodeParameters(call);
   const body = {
-    ...worthSending(parameters, call, NOT_TAKEN_OVER),
+    ...worthSending(parameters, call, NOT_FOR_CHAT),
     ...given('response_format', surface === 'chat' ? wireFormatOf(call) : formatOf(request.format)),
     [upstream.capParameter ?? 'max_tokens']: capOf(call),
     ...reasoningOf(call, upstream),

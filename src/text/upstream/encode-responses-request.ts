@@ -8,7 +8,7 @@ import type { TextCall } from '../source.ts';
 import type { Members } from './chat-choice.ts';
 import { capOf, withOperators, worthSending } from './sent-parameters.ts';
 
-const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
+const NOT_FOR_RESPONSES: ReadonlySet<string> = new Set([
   'model',
   'stream',
   'stream_options',
@@ -22,6 +22,6 @@ const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
 
 export function encodeResponsesRequest(call: TextCall, upstream: TextUpstream): Members {
   const requested = withAllowedTools(call.body, call.request);
-  const body = { ...worthSending(requested, call, NOT_TAKEN_OVER), max_output_tokens: capOf(call) };
+  const body = { ...worthSending(requested, call, NOT_FOR_RESPONSES), max_output_tokens: capOf(call) };
   return withOperators(body, upstream, { model: upstream.model, stream: call.isStreamed, store: false });
 }

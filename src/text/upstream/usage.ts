@@ -3,8 +3,8 @@
  * an answer is not lost over it, and is counted here instead.
  */
 import type { TokenUsage } from '../events.ts';
-
-type Members = Readonly<Record<string, unknown>>;
+import { isObject } from './chat-choice.ts';
+import type { Members } from './chat-choice.ts';
 
 /** The usage of a chat completion or one of its chunks. */
 export function chatUsage(value: unknown): TokenUsage | undefined {
@@ -57,8 +57,4 @@ function detail(usage: Members, group: string, name: string): number | undefined
 
 function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null;
 }

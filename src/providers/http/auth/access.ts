@@ -10,7 +10,8 @@ import { findBinding } from '../binding.ts';
 import { mayReceiveCredential } from '../hosts.ts';
 import type { Auth } from './auth.ts';
 import { signV4 } from './signature-v4.ts';
-import { issueClientToken, issueGoogleToken, splitSecret } from './token-endpoint.ts';
+import { splitSecret } from './secret-form.ts';
+import { issueClientToken, issueGoogleToken } from './token-endpoint.ts';
 import { createTokens } from './tokens.ts';
 
 const DEFAULT_JWT_SECONDS = 1_800;

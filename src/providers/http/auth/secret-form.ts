@@ -1,6 +1,6 @@
 /** The form of the secret that each scheme needs. */
+import { textAt } from '../../json-answer.ts';
 import { CredentialError } from '../../upstream-target.ts';
-import { readKeyFile, splitSecret } from './token-endpoint.ts';
 
 /** What a secret of two parts looks like. */
 const PAIRS: Readonly<Record<string, string>> = {
@@ -22,4 +22,32 @@ export function findSecretProblem(scheme: string, secret: string): string | unde
     if (error instanceof CredentialError) return error.message;
     throw error;
   }
+}
+
+/** @param form what the secret has to look like, for the operator. @returns what stands before and after the first colon. */
+export function splitSecret(secret: string, form: string): readonly [string, string] {
+  const colon = secret.indexOf(':');
+  if (colon < 1 || colon === secret.length - 1) throw malformed(`must have the form ${form}`);
+  return [secret.slice(0, colon), secret.slice(colon + 1)];
+}
+
+/** @throws {CredentialError} it is not the JSON key file of a service account. */
+export function readKeyFile(secret: string): { email: string; keyId: string | undefined; privateKey: string } {
+  let json: unknown;
+  try {
+    json = JSON.parse(secret);
+  } catch {
+    throw malformed('must be the JSON key file of a service account');
+  }
+  const email = textAt(json, 'client_email');
+  const privateKey = textAt(json, 'private_key');
+  if (email === undefined || privateKey === undefined) {
+    throw malformed('must be the JSON key file of a service account, with client_email and private_key');
+  }
+  return { email, keyId: textAt(json, 'private_key_id'), privateKey };
+}
+
+/** @param what is wrong with a secret. */
+export function malformed(what: string): CredentialError {
+  return new CredentialError(`the credential ${what}`, { isPermanent: true });
 }

@@ -5,6 +5,7 @@ import type { HttpExchange } from '../../http-exchange.ts';
 import { textAt, valueAt } from '../../json-answer.ts';
 import { CredentialError } from '../../upstream-target.ts';
 import type { Auth } from './auth.ts';
+import { malformed, readKeyFile, splitSecret } from './secret-form.ts';
 import type { IssuedToken } from './tokens.ts';
 
 const GOOGLE_TOKEN_URL = 'https://oauth2.googleapis.com/token';
@@ -53,13 +54,6 @@ export async function issueGoogleToken(exchange: HttpExchange, auth: Auth, secre
   return requestToken(exchange, tokenUrl, form, {});
 }
 
-/** @param form what the secret has to look like, for the operator. @returns what stands before and after the first colon. */
-export function splitSecret(secret: string, form: string): readonly [string, string] {
-  const colon = secret.indexOf(':');
-  if (colon < 1 || colon === secret.length - 1) throw malformed(`must have the form ${form}`);
-  return [secret.slice(0, colon), secret.slice(colon + 1)];
-}
-
 async function requestToken(
   exchange: HttpExchange,
   tokenUrl: string,
@@ -98,26 +92,6 @@ async function requestToken(
 
 function isHeaderValue(token: string): boolean {
   return token.length <= MAX_TOKEN_LENGTH && /^[\x21-\x7e]+$/.test(token);
-}
-
-/** @throws {CredentialError} it is not the JSON key file of a service account. */
-export function readKeyFile(secret: string): { email: string; keyId: string | undefined; privateKey: string } {
-  let json: unknown;
-  try {
-    json = JSON.parse(secret);
-  } catch {
-    throw malformed('must be the JSON key file of a service account');
-  }
-  const email = textAt(json, 'client_email');
-  const privateKey = textAt(json, 'private_key');
-  if (email === undefined || privateKey === undefined) {
-    throw malformed('must be the JSON key file of a service account, with client_email and private_key');
-  }
-  return { email, keyId: textAt(json, 'private_key_id'), privateKey };
-}
-
-function malformed(what: string): CredentialError {
-  return new CredentialError(`the credential ${what}`, { isPermanent: true });
 }
 
 function temporary(message: string): CredentialError {
