@@ -11,10 +11,9 @@ import {
 import type { ImageEditFields } from '@darkroom/api/openai/images';
 import type { ModelDefinition } from '../../catalogue/definition.ts';
 import { takesSeveral } from '../../catalogue/openai-input.ts';
-import { compileOpenAiParse } from '../../schema/openai-parse.ts';
+import { compileOpenAiParse, openAiCodeOf } from '../../schema/openai-parse.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import type { RequestError } from '../app/errors.ts';
 import { FormDecoder } from '../bodies/form-fields.ts';
 import { storeImages } from '../bodies/store-images.ts';

@@ -2,10 +2,9 @@
 import { VideoRequestSchema } from '@darkroom/api/openai/videos';
 import type { VideoRequest } from '@darkroom/api/openai/videos';
 import { MAX_UPLOAD_BYTES } from '../../objects/uploads.ts';
-import { compileOpenAiParse } from '../../schema/openai-parse.ts';
+import { compileOpenAiParse, openAiCodeOf } from '../../schema/openai-parse.ts';
 import type { HttpContext } from '../app/context.ts';
 import { invalidRequest, violated } from '../app/errors.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
 import type { RequestError } from '../app/errors.ts';
 import { FormDecoder, isEmptyText } from '../bodies/form-fields.ts';
 import { storeImages } from '../bodies/store-images.ts';

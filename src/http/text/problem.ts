@@ -1,6 +1,6 @@
 /** Our errors in the format of OpenAI's API, which clients of the text endpoints expect (contract §9, spec §4.4.5). */
 import { factsOf } from '../../domain/darkroom-error.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import type { TextProblem } from '../../text/encoder.ts';
 import type { ErrorForm } from '../app/error-form.ts';
 import type { HttpProblem } from '../app/errors.ts';

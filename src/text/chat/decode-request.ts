@@ -4,7 +4,7 @@
  * left to features.ts.
  */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { allowedTools } from '../allowed-tools.ts';

@@ -3,7 +3,7 @@
  * what the response object repeats. Everything that contradicts itself, or that no model here could honour, is
  * rejected with the field and the reason; what this particular model cannot do is left to features.ts.
  */
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
