@@ -2,7 +2,7 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Static } from 'typebox';
 import type { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';
-import { lossesOf } from '../catalogue/losses.ts';
+import { lossesOf } from '../catalogue/work-cost.ts';
 import { definitionHash } from '../catalogue/definition.ts';
 import { isTextModel } from '../catalogue/text-definition.ts';
 

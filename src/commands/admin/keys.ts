@@ -3,7 +3,7 @@ import { SCOPES } from '../../accounts/api-key.ts';
 import { ROTATION_OVERLAP_SECONDS, createKey, listKeys, revokeKey, rotateKey } from '../../accounts/keys.ts';
 import type { SpendCaps } from '../../accounts/keys.ts';
 import { readCapSpending } from '../../billing/key-spending.ts';
-import { findUnknownModels } from '../../catalogue/known-models.ts';
+import { findUnknownModels } from '../../catalogue/pinned-definitions.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { AdminError } from './admin-error.ts';

@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { createModelReader } from '../../catalogue/load-models.ts';
-import { lossesOf } from '../../catalogue/losses.ts';
+import { lossesOf } from '../../catalogue/work-cost.ts';
 import { isProviderFile, readModelTexts } from '../../catalogue/model-files.ts';
 import type { ModelFileError } from '../../catalogue/model-files.ts';
 import { packageFile } from '../../config/package-root.ts';

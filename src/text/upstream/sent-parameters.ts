@@ -1,5 +1,6 @@
 /** What the bodies for both interfaces of an upstream have in common: the cap, and the operator's own parameters. */
-import type { TextFeature, TextUpstream } from '../../catalogue/text-definition.ts';
+import type { TextFeature } from '@darkroom/api/facts/text-features';
+import type { TextUpstream } from '../../catalogue/text-definition.ts';
 import type { TextCall } from '../source.ts';
 import type { Members } from './chat-choice.ts';
 

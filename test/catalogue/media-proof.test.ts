@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ModelDefinition, Modality } from '../../src/catalogue/definition.ts';
-import { findTranscriptionProblem } from '../../src/catalogue/transcription-proof.ts';
+import { findTranscriptionProblem } from '../../src/catalogue/media-proof.ts';
 import { stub } from '../support/stub.ts';
 
 const PLACE = 'inputSchema.properties.formats';
