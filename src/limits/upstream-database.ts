@@ -1,6 +1,6 @@
 /**
  * An upstream's share of a process's connections to the database. Slots and queue of a capped upstream change under a
- * lock of its one row (src/upstreams/queue.ts), and each transaction that waits for it holds a connection
+ * lock of its one row (src/upstreams/slots.ts), and each transaction that waits for it holds a connection
  * (row-database.ts).
  */
 import { timeOutMs } from '../config/time-outs.ts';

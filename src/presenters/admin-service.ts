@@ -1,9 +1,10 @@
 /** The service as its operators see it: where it is reached, its upstreams, any one task. */
-import type { UpstreamReport } from '../upstreams/upstream-report.ts';
+import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
+import { idleUpstream } from '../upstreams/operations.ts';
+import type { UpstreamReport } from '../upstreams/operations.ts';
 import type { Static } from 'typebox';
 import type { AdminTaskSchema, UpstreamSchema, UpstreamsSchema } from '@darkroom/api/admin/admin-service';
 import type { UpstreamCondition } from '@darkroom/api/admin/admin-service';
-import { MAX_UPSTREAMS, idleUpstream } from '../upstreams/upstream-report.ts';
 import { secondsOf } from './unix-seconds.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import type { WorkAtUpstream } from '../tasks/lifecycle/generations.ts';

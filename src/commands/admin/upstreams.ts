@@ -1,6 +1,5 @@
 /** `admin upstreams`: the upstreams of tasks and text calls, and whether new work may go there. */
-import { UpstreamNotFoundError, setDrained } from '../../upstreams/drain.ts';
-import { reportUpstreams } from '../../upstreams/upstream-report.ts';
+import { UpstreamNotFoundError, reportUpstreams, setDrained } from '../../upstreams/operations.ts';
 import { presentUpstreams } from '../../presenters/admin-service.ts';
 import { AdminError } from './admin-error.ts';
 import type { Group } from './arguments.ts';

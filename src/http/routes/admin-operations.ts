@@ -6,8 +6,7 @@ import { readWorkAtUpstream } from '../../tasks/lifecycle/generations.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import { readTimeline } from '../../tasks/record/timeline.ts';
-import { setDrained } from '../../upstreams/drain.ts';
-import { idleUpstream, reportUpstreams } from '../../upstreams/upstream-report.ts';
+import { idleUpstream, reportUpstreams, setDrained } from '../../upstreams/operations.ts';
 import { capsOf } from '../../upstreams/upstream-caps.ts';
 import {
   AdminServiceSchema,

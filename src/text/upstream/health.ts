@@ -7,8 +7,8 @@
  * An upstream that fails repeatedly is tried after the others, but never excluded: one client's requests must
  * not be able to take a model away from all.
  */
-import { CLOSED_CIRCUIT, afterFailure, claimProbe } from '../../upstreams/circuit-breaker.ts';
-import type { Circuit } from '../../upstreams/circuit-breaker.ts';
+import { CLOSED_CIRCUIT, afterFailure, claimProbe } from '../../upstreams/states.ts';
+import type { Circuit } from '../../upstreams/states.ts';
 import type { GatedUpstream, UpstreamGate } from '../../upstreams/gate.ts';
 import { ANSWER_INTERVAL_MS } from '../../upstreams/states.ts';
 import type { PauseReason } from '../../upstreams/states.ts';

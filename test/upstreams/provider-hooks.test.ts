@@ -5,9 +5,13 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { createHookFeed } from '../../src/upstreams/hook-feed.ts';
-import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
-import { forgetProviderHook, readProviderHooks, recordProviderHook } from '../../src/upstreams/provider-hooks.ts';
+import {
+  createHookFeed,
+  createHookUrls,
+  forgetProviderHook,
+  readProviderHooks,
+  recordProviderHook,
+} from '../../src/upstreams/provider-hooks.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The queue of an upstream whose jobs are capped (src/upstreams/queue.ts): two gates on one database are two workers.
+ * The queue of an upstream whose jobs are capped (src/upstreams/slots.ts): two gates on one database are two workers.
  * A task that is admitted later is notified by `wake`.
  */
 import assert from 'node:assert/strict';
@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { taskOf, workersAt } from './workers-at.ts';

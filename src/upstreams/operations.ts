@@ -1,13 +1,15 @@
 /**
- * The state of every upstream, for operators: what the gate stores (states.ts), with the times at which it ends. Times
- * and not durations from now, so that two reads of the same state are equal.
+ * What operators see of upstreams, and do to them: the state that the gate stores (states.ts), with the times at which it
+ * ends; and letting no new work go to one while its jobs continue. Times and not durations from now, so that two reads of
+ * the same state are equal.
  */
-import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
-import { ANSWER_KNOWN_SECONDS, IS_FAILING } from './states.ts';
+import type { Queryable, Statement } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { ANSWER_KNOWN_SECONDS, IS_FAILING, drainUpstream, resumeUpstream } from './states.ts';
 import type { PauseReason } from './states.ts';
-
-export { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
+import { upstreamName } from './upstream-caps.ts';
 
 /** An upstream that a model names, or that was used. Times are null if they do not apply. */
 export interface UpstreamReport {
@@ -69,4 +71,61 @@ const selectReports: Statement = {
 /** Lists all upstreams, sorted by name. */
 export async function reportUpstreams(database: Queryable): Promise<readonly UpstreamReport[]> {
   return database.query<UpstreamReport>(selectReports);
+}
+
+/** No model has ever named such an upstream. */
+export class UpstreamNotFoundError extends DarkroomError {
+  override readonly name = 'UpstreamNotFoundError';
+  override readonly kind = 'not_found';
+
+  constructor(upstream: string) {
+    super(`no model names an upstream ${JSON.stringify(upstream)}`);
+  }
+}
+
+const selectStored: Statement = {
+  name: 'select_stored_upstream',
+  text: 'SELECT 1 FROM upstream_states WHERE upstream = $1',
+};
+const selectNamed: Statement = {
+  name: 'select_named_upstreams',
+  text: `SELECT DISTINCT u->>'id' AS id, u->>'protocol' AS protocol, u->>'baseUrl' AS "baseUrl"
+           FROM model_definitions, jsonb_path_query(definition, '$.routes.*.upstreams[*]') u
+          WHERE u->>'protocol' <> '${EMBEDDED_PROTOCOL}'`,
+};
+
+interface NamedUpstream {
+  readonly id: string | null;
+  readonly protocol: string;
+  readonly baseUrl: string | null;
+}
+
+/**
+ * Drains an upstream, or ends that together with its pause. What processes know of it is at most two seconds old.
+ *
+ * @param isNamed whether the models of this process name it. @throws {UpstreamNotFoundError}
+ */
+export async function setDrained(
+  database: Queryable,
+  upstream: string,
+  isDrained: boolean,
+  isNamed = false,
+): Promise<void> {
+  if (!isNamed && !(await isKnown(database, upstream))) throw new UpstreamNotFoundError(upstream);
+  if (isDrained) await drainUpstream(database, upstream);
+  else await resumeUpstream(database, upstream);
+}
+
+/** An upstream about which nothing was recorded yet is known by the models that name it. */
+async function isKnown(database: Queryable, upstream: string): Promise<boolean> {
+  if ((await database.query(selectStored, [upstream])).length > 0) return true;
+  const named = await database.query<NamedUpstream>(selectNamed);
+  return named.some(
+    ({ id, protocol, baseUrl }) =>
+      upstreamName({
+        protocol,
+        ...(id === null ? {} : { id }),
+        ...(baseUrl === null ? {} : { baseUrl }),
+      }) === upstream,
+  );
 }
