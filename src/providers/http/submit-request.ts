@@ -3,16 +3,14 @@
  * into its body. Nothing here is a submit, so that everything that fails is a rejection: no work was accepted.
  */
 import { createReadStream } from 'node:fs';
-import { createForm } from '../form.ts';
-import type { FormPart } from '../form.ts';
+import { DEFAULT_RETRY_AFTER_MS, reasonOfStatus } from '../answer-status.ts';
 import { assertMediaFit, withValues } from '../inline-media.ts';
 import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, InputFile, SubmitCall } from '../provider.ts';
-import { jsonBody } from '../request-body.ts';
-import type { RequestBody } from '../request-body.ts';
+import { createForm, jsonBody } from '../request-body.ts';
+import type { FormPart, RequestBody } from '../request-body.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
 import type { Address } from '../upstream-target.ts';
-import { DEFAULT_RETRY_AFTER_MS, reasonOfStatus } from '../answer-status.ts';
 import { queryAhead, scopeOf, sendAhead, unbound } from './ahead-of-submit.ts';
 import { FORM_PART_NAME } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
