@@ -3,12 +3,11 @@
  * content; a piece without content, like the first that only names the role, creates none.
  */
 import type { TextEvent, TokenUsage } from '../events.ts';
-import { readLogprobs } from './chat-choice.ts';
-import type { ChoicePart } from './chat-choice.ts';
 import { ChatStream } from './chat-stream.ts';
-import type { ChoiceProgress } from './chat-stream.ts';
-import type { StreamReader } from './stream-reader.ts';
-import type { CallPiece } from './tool-calls.ts';
+import type { ChoiceProgress, CallPiece } from './chat-stream.ts';
+import type { StreamReader } from './event-stream.ts';
+import { readLogprobs } from './read-answer.ts';
+import type { ChoicePart } from './read-answer.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 type Emit = (event: TextEvent) => void;

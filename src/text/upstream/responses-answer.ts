@@ -1,21 +1,25 @@
 /**
- * A stream of response events on its way from an upstream to a client of the same interface. Events pass unchanged;
- * the few that carry the response object are encoded again with ours (responses-object.ts), and so are those whose
- * number is not the next one: contract §9 requires a `sequence_number` on each, and omitted events must not show.
+ * A response on its way from an upstream to a client of the same interface, streamed or whole. Its object becomes ours:
+ * its content and how it ended are copied, what it repeats of the request is what the client sent, and its name, its
+ * model, its times and its usage are ours. Of a stream, the events that carry no response object pass unchanged, except
+ * those whose number is not the next one: contract §9 requires a `sequence_number` on each, and omitted events must not
+ * show.
  */
 import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { frameOf } from '../encoder.ts';
 import type { TextProblem } from '../encoder.ts';
-import { errorMembers } from '../responses/failure.ts';
+import { completionTime, responseObject } from '../responses/response-object.ts';
+import { errorMembers, responseError } from '../responses/failure.ts';
+import type { ResponseState } from '../responses/response-object.ts';
 import type { TextCall } from '../source.ts';
-import { assertNoError, isObject } from './chat-choice.ts';
-import type { Members } from './chat-choice.ts';
 import { parse } from './chat-stream.ts';
-import { failedResponse, ownResponse } from './responses-object.ts';
-import type { OwnStatus } from './responses-object.ts';
+import type { StreamReader } from './event-stream.ts';
 import { PartialOutput } from './partial-output.ts';
-import type { StreamReader } from './stream-reader.ts';
+import { assertNoError, isObject, responsesUsage } from './read-answer.ts';
+import type { Members } from './read-answer.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
+
+type OwnStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /** The events that end a stream, and the status of the response then. */
 const ENDS: Readonly<Record<string, OwnStatus>> = {
@@ -144,4 +148,96 @@ export class ResponsesFrames implements StreamReader<string> {
 function textOf(delta: unknown): string {
   if (typeof delta !== 'string') throw invalidAnswer('a delta that is no text');
   return delta;
+}
+
+/**
+ * A whole response.
+ *
+ * @param json as the upstream sent it. @param now milliseconds since 1970.
+ * @throws {UpstreamFailure} `upstream_invalid`.
+ */
+export function responsesBody(json: unknown, call: TextCall, now: () => number): Members {
+  if (!isObject(json)) throw invalidAnswer('an answer that is no object');
+  assertNoError(json['error']);
+  const { output } = json;
+  if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response without an output');
+  const { status } = json;
+  if (status !== 'completed' && status !== 'incomplete') throw invalidAnswer('a response that is not finished');
+  tallyOutput(output, call);
+  return ownResponse(json, call, status, now);
+}
+
+/**
+ * Reads an upstream's response, and its usage if it is reported.
+ *
+ * @param call with its `echo`. @param now milliseconds since 1970.
+ * @throws {UpstreamFailure} `upstream_invalid`: it is not a response, or has failed.
+ */
+function ownResponse(json: unknown, call: TextCall, status: OwnStatus, now: () => number): Members {
+  if (!isObject(json)) throw invalidAnswer('a response that is no object');
+  assertNoError(json['error']);
+  const output = json['output'] ?? [];
+  if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response whose output is no list');
+  const usage = responsesUsage(json['usage']);
+  if (usage !== undefined) call.tally.report(usage);
+  return objectOf(call, output, {
+    status,
+    completedAt: status === 'completed' ? completionTime(call.createdAt, now) : null,
+    incompleteReason: status === 'incomplete' ? incompleteReason(json['incomplete_details']) : null,
+    error: null,
+    usage: status === 'in_progress' ? null : call.tally.usage(),
+  });
+}
+
+/**
+ * A response that broke off.
+ *
+ * @param call with its `echo`. @param output what was generated until then.
+ */
+function failedResponse(call: TextCall, output: readonly Members[], problem: TextProblem): Members {
+  return objectOf(call, output, {
+    status: 'failed',
+    completedAt: null,
+    incompleteReason: null,
+    error: responseError(problem),
+    usage: null,
+  });
+}
+
+function objectOf(call: TextCall, output: readonly Members[], state: Omit<ResponseState, 'output'>): Members {
+  const { id, createdAt, model, echo } = call;
+  if (echo === undefined) throw new Error('a call of the Responses API has no `echo`');
+  const head = { id, createdAt, model: model.name, echo };
+  return responseObject(head, { ...state, output });
+}
+
+function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filter' {
+  const isFiltered = isObject(details) && details['reason'] === 'content_filter';
+  return isFiltered ? 'content_filter' : 'max_output_tokens';
+}
+
+/** Counts the content of an output's items, for upstreams that report no usage. */
+function tallyOutput(output: readonly Members[], { tally }: TextCall): void {
+  for (const item of output) {
+    const isReasoning = item['type'] === 'reasoning';
+    for (const value of textsIn(item)) {
+      if (isReasoning) tally.addReasoning(value);
+      else tally.addOutput(value);
+    }
+  }
+}
+
+function* textsIn(item: Members): Generator<string> {
+  for (const name of ['name', 'arguments']) {
+    const value = item[name];
+    if (item['type'] === 'function_call' && typeof value === 'string') yield value;
+  }
+  for (const name of ['content', 'summary']) {
+    const parts = item[name];
+    if (!Array.isArray(parts)) continue;
+    for (const part of parts.filter(isObject)) {
+      const value = part['text'] ?? part['refusal'];
+      if (typeof value === 'string') yield value;
+    }
+  }
 }

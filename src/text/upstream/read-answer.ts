@@ -1,11 +1,10 @@
 /**
- * The parts of an upstream's chat answers, read as they come: chunks of a stream, or the choices of a whole
- * completion. Servers differ; everything that can be understood is accepted, and a value of the wrong type violates
- * the protocol.
+ * What upstreams answer, read as it comes: the choices of a chat completion, whole or in the chunks of a stream, errors,
+ * and on either interface the usage. Servers differ; everything that can be understood is accepted, and a value of the
+ * wrong type violates the protocol.
  */
 import type { FinishReason, TokenLogprob, TokenUsage } from '../events.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
-import { chatUsage } from './usage.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -15,7 +14,7 @@ export interface ChoicePart {
   readonly text: string;
   readonly refusal: string;
   readonly reasoning: string;
-  /** Unchanged; tool-calls.ts interprets them. */
+  /** Unchanged; `ToolCalls` interprets them. */
   readonly toolCalls: readonly Members[];
   /** Unchanged: an object, or undefined. */
   readonly logprobs: Members | undefined;
@@ -146,4 +145,60 @@ function tokenOf(entry: unknown): Omit<TokenLogprob, 'alternatives'> {
 
 export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The usage of a chat completion or one of its chunks. Upstreams differ in how they report it, and invalid usage counts as
+ * none: an answer is not lost over it, and is counted here instead.
+ */
+function chatUsage(value: unknown): TokenUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const input = countOf(value['prompt_tokens']);
+  const output = countOf(value['completion_tokens']);
+  const cached =
+    detail(value, 'prompt_tokens_details', 'cached_tokens') ?? countOf(value['prompt_cache_hit_tokens']) ?? 0;
+  const reasoning = detail(value, 'completion_tokens_details', 'reasoning_tokens') ?? 0;
+  return usageOf({ input, output, cached, reasoning, total: countOf(value['total_tokens']) });
+}
+
+/** The same of a response. */
+export function responsesUsage(value: unknown): TokenUsage | undefined {
+  if (!isObject(value)) return undefined;
+  return usageOf({
+    input: countOf(value['input_tokens']),
+    output: countOf(value['output_tokens']),
+    cached: detail(value, 'input_tokens_details', 'cached_tokens') ?? 0,
+    reasoning: detail(value, 'output_tokens_details', 'reasoning_tokens') ?? 0,
+    total: countOf(value['total_tokens']),
+  });
+}
+
+function usageOf(counts: {
+  readonly input: number | undefined;
+  readonly output: number | undefined;
+  readonly cached: number;
+  readonly reasoning: number;
+  readonly total: number | undefined;
+}): TokenUsage | undefined {
+  const { input, output, cached, reasoning, total } = counts;
+  if (input === undefined || output === undefined) return undefined;
+  // Servers that count nothing report zeros.
+  if (input === 0 && output === 0) return undefined;
+  // Most count reasoning as a part of the output; those that do not are recognized by the sum.
+  const isBeside = reasoning > 0 && (reasoning > output || total === input + output + reasoning);
+  return {
+    inputTokens: input,
+    cachedInputTokens: Math.min(cached, input),
+    outputTokens: isBeside ? output + reasoning : output,
+    reasoningTokens: reasoning,
+  };
+}
+
+function detail(usage: Members, group: string, name: string): number | undefined {
+  const details = usage[group];
+  return isObject(details) ? countOf(details[name]) : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -1,7 +1,8 @@
 /**
- * A chat stream on its way from an upstream to a client of the same interface. Each chunk is read once, for what is
- * billed and for how it ends; its choices are then copied as they were written, after a head of our own. So nothing
- * else of an upstream reaches a client: no name of a model, a provider or a server, and no price.
+ * A chat completion on its way from an upstream to a client of the same interface, streamed or whole. Each chunk of a
+ * stream is read once, for what is billed and for how it ends; its choices are then copied as they were written, after a
+ * head of our own. So nothing else of an upstream reaches a client: no name of a model, a provider or a server, and no
+ * price.
  *
  * What would break clients is encoded again: calls without index or id, ends that OpenAI has no name for, and
  * reasoning in `reasoning`, which is in `reasoning_content` here, whichever upstream answers.
@@ -10,16 +11,14 @@ import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { wireUsage } from '../chat/encode-answer.ts';
 import { frameOf } from '../encoder.ts';
 import type { TextCall } from '../source.ts';
-import type { ChoicePart, Members } from './chat-choice.ts';
-import { ChatStream } from './chat-stream.ts';
-import type { Chunk } from './chat-stream.ts';
-import { templateOf } from './chunk-template.ts';
-import type { ChunkTemplate } from './chunk-template.ts';
-import { findMember } from './json-member.ts';
-import type { Span } from './json-member.ts';
-import type { StreamReader } from './stream-reader.ts';
-import type { CallPiece } from './tool-calls.ts';
-import { brokenOff } from './upstream-failure.ts';
+import { ChatStream, ToolCalls } from './chat-stream.ts';
+import type { CallPiece, Chunk } from './chat-stream.ts';
+import { findMember, templateOf } from './chunk-template.ts';
+import type { ChunkTemplate, Span } from './chunk-template.ts';
+import type { StreamReader } from './event-stream.ts';
+import { readChatPiece } from './read-answer.ts';
+import type { ChoicePart, Members } from './read-answer.ts';
+import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 /** A stream may change its form now and then; one that changes with every chunk is read chunk by chunk. */
 const MAX_MISSES = 8;
@@ -166,4 +165,71 @@ function repair(part: ChoicePart, toolCalls: readonly unknown[] | undefined): Me
     ...(toolCalls === undefined ? {} : { tool_calls: toolCalls }),
   };
   return { ...part.choice, index: part.index, delta, finish_reason: part.finish ?? null };
+}
+
+/**
+ * A whole completion: its content and how it ended are copied, everything else is ours. The fields that OpenAI's document
+ * requires are there, whatever the upstream omits.
+ *
+ * @param json as the upstream sent it. @throws {UpstreamFailure} `upstream_invalid`.
+ */
+export function chatBody(json: unknown, { id, model, createdAt, tally }: TextCall): Members {
+  const { parts, usage } = readChatPiece(json, 'message');
+  if (parts.length === 0) throw invalidAnswer('a completion without choices');
+  const choices = parts.map((part) => {
+    const toolCalls = wholeCalls(part);
+    return {
+      index: part.index,
+      message: messageOf(part, toolCalls),
+      logprobs: logprobsOf(part),
+      finish_reason: part.finish ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    };
+  });
+  for (const { text, refusal, reasoning, toolCalls } of parts) {
+    tally.addOutput(text);
+    tally.addOutput(refusal);
+    tally.addReasoning(reasoning);
+    for (const call of toolCalls) tally.addOutput(JSON.stringify(call['function']));
+  }
+  if (usage !== undefined) tally.report(usage);
+  return {
+    id,
+    object: 'chat.completion',
+    created: createdAt,
+    model: model.name,
+    choices,
+    usage: wireUsage(tally.usage()),
+  };
+}
+
+interface WholeCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+function wholeCalls(part: ChoicePart): readonly WholeCall[] {
+  return part.toolCalls.map((call) => {
+    const { id, name, text } = new ToolCalls().assign(call);
+    if (name === undefined) throw invalidAnswer('a tool call without a name');
+    return { id, type: 'function', function: { name, arguments: text } };
+  });
+}
+
+function messageOf(part: ChoicePart, toolCalls: readonly WholeCall[]): Members {
+  const isSilent = part.text === '' && (toolCalls.length > 0 || part.refusal !== '');
+  const { annotations } = part.content;
+  return {
+    role: 'assistant',
+    content: isSilent ? null : part.text,
+    refusal: part.refusal === '' ? null : part.refusal,
+    annotations: Array.isArray(annotations) ? annotations : [],
+    ...(part.reasoning === '' ? {} : { reasoning_content: part.reasoning }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+  };
+}
+
+function logprobsOf({ logprobs }: ChoicePart): Members | null {
+  if (logprobs === undefined) return null;
+  return { content: logprobs['content'] ?? null, refusal: logprobs['refusal'] ?? null };
 }
