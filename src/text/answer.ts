@@ -26,7 +26,7 @@ import type { TextLedger } from './money/text-ledger.ts';
 import { streamOf, wholeAnswer } from './render-answer.ts';
 import type { StreamProgress } from './render-answer.ts';
 import type { TextRequest } from './request.ts';
-import type { DeltaRecorder } from './responses/delta-cuts.ts';
+import type { DeltaRecorder } from './responses/replay.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
 import type { OpenedAnswer, TextCall, TextSource, TextSurface } from './source.ts';
 import { Tally } from './tally.ts';

@@ -6,7 +6,7 @@ import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { TextProblem } from './encoder.ts';
 import type { TextEvent } from './events.ts';
 import type { TextRequest } from './request.ts';
-import type { DeltaRecorder } from './responses/delta-cuts.ts';
+import type { DeltaRecorder } from './responses/replay.ts';
 import type { ResponseEcho } from './responses/response-object.ts';
 import type { Tally } from './tally.ts';
 

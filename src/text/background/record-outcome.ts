@@ -13,7 +13,7 @@ import { estimatedSettlement } from '../money/text-call.ts';
 import type { TextSettlement } from '../money/text-call.ts';
 import type { TextLedger } from '../money/text-ledger.ts';
 import { decodeInput } from '../responses/decode-input.ts';
-import { errorMembers, responseError } from '../responses/failure.ts';
+import { errorMembers, responseError } from '../responses/response-object.ts';
 import type { UnnamedInputItem } from '../responses/items.ts';
 import { wireUsage } from '../responses/response-object.ts';
 import { saveResponse, saveUsage } from '../responses/stored-responses.ts';

@@ -5,19 +5,19 @@
  * A response whose call is still in progress has no row yet; a reader waits for it for a while (wait-for-calls.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { fileIdOf } from '../image-addresses.ts';
-import { withoutTaskImage } from './image-calls.ts';
-import { nameInputItems } from './items.ts';
-import type { ConversationItem, InputPart, UnnamedInputItem } from './items.ts';
-import type { DeltaCuts } from './delta-cuts.ts';
-import { withIncluded } from './included.ts';
-import { countReplayed, replayFrames } from './replay.ts';
-import { wireUsage } from './response-object.ts';
 import type { BilledUsage } from '../tally.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
+import { withoutTaskImage } from './image-calls.ts';
+import { withIncluded } from './included.ts';
+import { nameInputItems } from './items.ts';
+import type { ConversationItem, InputPart, UnnamedInputItem } from './items.ts';
+import { countReplayed, replayFrames } from './replay.ts';
+import type { DeltaCuts } from './replay.ts';
+import { wireUsage } from './response-object.ts';
 import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
 import type { WaitOptions } from './wait-for-calls.ts';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** How many days a response is stored: as long as OpenAI stores it. */
 export const RESPONSE_RETENTION_DAYS = 30;

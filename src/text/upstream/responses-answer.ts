@@ -8,8 +8,7 @@
 import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { frameOf } from '../encoder.ts';
 import type { TextProblem } from '../encoder.ts';
-import { completionTime, responseObject } from '../responses/response-object.ts';
-import { errorMembers, responseError } from '../responses/failure.ts';
+import { completionTime, errorMembers, responseError, responseObject } from '../responses/response-object.ts';
 import type { ResponseState } from '../responses/response-object.ts';
 import type { TextCall } from '../source.ts';
 import { parse } from './chat-stream.ts';

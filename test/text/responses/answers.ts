@@ -4,7 +4,7 @@ import type { FinishReason, TextEvent, TokenLogprob } from '../../../src/text/ev
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
 import type { EarlierItems } from '../../../src/text/responses/decode-input.ts';
 import type { DecodedResponsesRequest } from '../../../src/text/responses/decode-request.ts';
-import type { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
+import type { DeltaRecorder } from '../../../src/text/responses/replay.ts';
 import { createResponseEncoder } from '../../../src/text/responses/encode-answer.ts';
 import type { BilledUsage } from '../../../src/text/tally.ts';
 import type { AnswerEncoder, TextProblem } from '../../../src/text/encoder.ts';

@@ -8,7 +8,7 @@ import { checkChatBody, decodeChatRequest } from '../../../src/text/chat/decode-
 import type { TextEvent } from '../../../src/text/events.ts';
 import type { OpenedAnswer, TextCall, TextSource } from '../../../src/text/source.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
-import { selfContainedBody } from '../../../src/text/responses/self-contained.ts';
+import { selfContainedBody } from '../../../src/text/responses/conversation.ts';
 import { Tally } from '../../../src/text/tally.ts';
 import { loadTokenizer } from '../../../src/text/tokens.ts';
 import { createTextRouter } from '../../../src/text/upstream/text-router.ts';

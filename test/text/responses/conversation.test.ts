@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Message } from '../../../src/text/request.ts';
 import type { DecodedResponsesRequest } from '../../../src/text/responses/decode-request.ts';
-import { messagesOf } from '../../../src/text/responses/conversation.ts';
-import { fitConversation } from '../../../src/text/responses/fit-conversation.ts';
+import { messagesOf, fitConversation } from '../../../src/text/responses/conversation.ts';
 import { countInputTokens } from '../../../src/text/tokens.ts';
 import { decode } from './answers.ts';
 
