@@ -8,7 +8,7 @@ import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/
 import type { OpenTasks } from '../tasks/outbox/backlog.ts';
 import type { Backlog, Hold, StoredState } from '../telemetry/metrics-service.ts';
 import { readOpenCalls } from '../text/background/open-calls.ts';
-import { readOpenTextHolds } from '../text/money/open-holds.ts';
+import { readOpenTextHolds } from '../text/money/list-calls.ts';
 
 /** What is counted. Ages are those of the moment when it was. */
 export interface CountedBacklog {

@@ -21,7 +21,7 @@ import type { ParameterNames } from './features.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from './money/price.ts';
 import { createReportedInputs } from './money/reported-inputs.ts';
 import type { InputBound } from './money/reported-inputs.ts';
-import type { NewTextCall } from './money/text-call.ts';
+import type { NewTextCall } from './money/move.ts';
 import type { TextLedger } from './money/text-ledger.ts';
 import { streamOf, wholeAnswer } from './render-answer.ts';
 import type { StreamProgress } from './render-answer.ts';

@@ -15,7 +15,7 @@ import { outboxWaitSeconds } from '../../src/tasks/outbox/outbox.ts';
 import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { readOpenCalls } from '../../src/text/background/open-calls.ts';
-import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
+import { readOpenTextHolds } from '../../src/text/money/list-calls.ts';
 import { listStates } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { createTestDatabase } from '../support/test-database.ts';

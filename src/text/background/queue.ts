@@ -11,7 +11,7 @@ import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { AccountDatabase } from '../../limits/account-database.ts';
 import { IdempotencyMismatchError } from '../../tasks/create/used-keys.ts';
 import type { Fingerprint } from '../../tasks/record/fingerprint.ts';
-import { backgroundCap } from '../money/text-call.ts';
+import { backgroundCap } from '../money/move.ts';
 import type { TextSurface } from '../source.ts';
 
 /** A call that is not a line of a batch. */

@@ -9,8 +9,8 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { TextCallEnd } from '../../telemetry/metrics-text.ts';
 import { errorBody } from '../error-body.ts';
-import { estimatedSettlement } from '../money/text-call.ts';
-import type { TextSettlement } from '../money/text-call.ts';
+import { estimatedSettlement } from '../money/move.ts';
+import type { TextSettlement } from '../money/move.ts';
 import type { TextLedger } from '../money/text-ledger.ts';
 import { decodeInput } from '../responses/decode-input.ts';
 import { errorMembers, responseError } from '../responses/response-object.ts';

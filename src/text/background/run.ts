@@ -15,7 +15,7 @@ import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { StoreUnavailableError } from '../../objects/stores/store-unavailable-error.ts';
 import { accessEnded } from '../answer.ts';
 import { TooManyStreamsError } from '../money/hold-one-by-one.ts';
-import type { NewTextCall, TextSettlement } from '../money/text-call.ts';
+import type { NewTextCall, TextSettlement } from '../money/move.ts';
 import type { TextLedger } from '../money/text-ledger.ts';
 import { TextFailure } from '../text-failure.ts';
 import { beginAttempt, markAttemptSent, releaseAttempt } from './call-record.ts';

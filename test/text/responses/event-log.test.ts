@@ -10,7 +10,7 @@ import { EventRecorder, appendEvents } from '../../../src/text/background/event-
 import { insertBackgroundCall } from '../../../src/text/background/queue.ts';
 import { cancelCall, recordOutcome } from '../../../src/text/background/record-outcome.ts';
 import { DONE, frameOf } from '../../../src/text/encoder.ts';
-import { estimatedSettlement } from '../../../src/text/money/text-call.ts';
+import { estimatedSettlement } from '../../../src/text/money/move.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { wireTo } from '../money/text-processes.ts';
