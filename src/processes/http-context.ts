@@ -29,7 +29,7 @@ import { createPublicKeys } from '../providers/hooks/public-keys.ts';
 import { createHookVerifier } from '../providers/hooks/verify-hook.ts';
 import { createUploadSlots } from '../objects/uploads.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
-import { createBackgroundFeed } from '../text/background/event-feed.ts';
+import { createBackgroundFeed } from '../text/background/event-log.ts';
 import { createTextAnswers } from '../text/answer.ts';
 import { createTaskReader } from '../tasks/record/task-reader.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';

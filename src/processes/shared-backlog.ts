@@ -7,7 +7,7 @@ import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import type { OpenTasks } from '../tasks/outbox/backlog.ts';
 import type { Backlog, Hold, StoredState } from '../telemetry/metrics-service.ts';
-import { readOpenCalls } from '../text/background/open-calls.ts';
+import { readOpenCalls } from '../text/background/call-record.ts';
 import { readOpenTextHolds } from '../text/money/list-calls.ts';
 
 /** What is counted. Ages are those of the moment when it was. */

@@ -14,7 +14,7 @@ import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src
 import { outboxWaitSeconds } from '../../src/tasks/outbox/outbox.ts';
 import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { readOpenCalls } from '../../src/text/background/open-calls.ts';
+import { readOpenCalls } from '../../src/text/background/call-record.ts';
 import { readOpenTextHolds } from '../../src/text/money/list-calls.ts';
 import { listStates } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';

@@ -5,6 +5,8 @@
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Backlog, OpenCalls } from '../../telemetry/metrics-service.ts';
 import { LEASE_SECONDS } from '../money/process-lease.ts';
 import type { TextSurface } from '../source.ts';
 import { WAITS_HOURS, placeOf } from './queue.ts';
@@ -262,4 +264,92 @@ const deleteBatchCalls: Statement = {
  */
 export async function deleteCallsOfBatch(database: Queryable, batchId: string, limit: number): Promise<number> {
   return (await database.query(deleteBatchCalls, [batchId, limit])).length;
+}
+
+/**
+ * Notices that attempts of this process may no longer record anything, because their call was cancelled or another
+ * attempt has begun: one statement a second for all of them.
+ */
+const CHECK_EVERY_MS = 1_000;
+
+type WatchedAttempt = Pick<BackgroundCall, 'id' | 'attempt'>;
+
+export interface AttemptWatch {
+  /** @param onSuperseded called at most once; must not throw. @returns a function that ends the watch. */
+  add(attempt: WatchedAttempt, onSuperseded: () => void): () => void;
+}
+
+export function createAttemptWatch({
+  database,
+  logger,
+}: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+}): AttemptWatch {
+  const watched = new Map<WatchedAttempt, () => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let failures = 0;
+
+  const check = async (): Promise<void> => {
+    const attempts = [...watched.keys()];
+    const superseded = new Set((await findSuperseded(database, attempts)).map(keyOf));
+    for (const attempt of attempts) {
+      if (!superseded.has(keyOf(attempt))) continue;
+      watched.get(attempt)?.();
+      watched.delete(attempt);
+    }
+  };
+
+  const tick = async (): Promise<void> => {
+    try {
+      await check();
+      failures = 0;
+    } catch (error) {
+      if (failures === 0) logger.warn({ err: error }, 'watching text calls in the background failed; retrying');
+      failures += 1;
+    }
+    timer = undefined;
+    schedule();
+  };
+
+  const schedule = (): void => {
+    if (timer !== undefined || watched.size === 0) return;
+    timer = setTimeout(() => void tick(), CHECK_EVERY_MS).unref();
+  };
+
+  return {
+    add(attempt, onSuperseded) {
+      watched.set(attempt, onSuperseded);
+      schedule();
+      return () => void watched.delete(attempt);
+    },
+  };
+}
+
+function keyOf({ id, attempt }: WatchedAttempt): string {
+  return `${id}:${attempt}`;
+}
+
+/** The text calls in the background that have not ended, for the metrics: rows of a partial index. */
+const selectOpenCalls: Statement = {
+  name: 'select_open_background_calls',
+  text: `SELECT CASE WHEN batch_id IS NULL THEN 'response' ELSE 'batch_line' END AS kind, state, count(*)::integer AS count,
+                greatest(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+           FROM background_calls WHERE ended_at IS NULL GROUP BY 1, 2`,
+};
+
+type OpenCallsRow = Backlog & { readonly kind: keyof OpenCalls; readonly state: keyof OpenCalls['response'] };
+
+/** How many there are of each kind in each state, and for how long the oldest has been open. */
+export async function readOpenCalls(database: Queryable): Promise<OpenCalls> {
+  const rows = await database.query<OpenCallsRow>(selectOpenCalls);
+  const of = (kind: OpenCallsRow['kind'], state: OpenCallsRow['state']): Backlog => {
+    const row = rows.find((each) => each.kind === kind && each.state === state);
+    return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
+  };
+  const ofKind = (kind: OpenCallsRow['kind']): OpenCalls['response'] => ({
+    queued: of(kind, 'queued'),
+    in_progress: of(kind, 'in_progress'),
+  });
+  return { response: ofKind('response'), batch_line: ofKind('batch_line') };
 }
