@@ -14,7 +14,7 @@ import { createBodyAllowances } from '../http/bodies/body-allowance.ts';
 import { createBodyThreads } from '../http/bodies/body-threads.ts';
 import { createClientAddress } from '../http/app/client-address.ts';
 import { createEventStreams } from '../http/streams/event-stream.ts';
-import { createImageFetches } from '../text/inline-images.ts';
+import { createImageFetches } from '../text/images.ts';
 import { createExpensiveReads } from '../http/middleware/expensive-reads.ts';
 import { createSessionCookie } from '../http/middleware/session-cookie.ts';
 import { UPLOAD_BOUNDS } from '../http/bodies/upload-body.ts';

@@ -9,19 +9,19 @@
 import { AccountSuspendedError, UnauthenticatedError, requireModel } from '../accounts/authenticate.ts';
 import type { Caller } from '../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
-import type { Logger } from '../telemetry/log.ts';
-import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { isStorable } from '../tasks/record/storable-text.ts';
 import { RateLimitedError } from '../limits/rate-limiter.ts';
 import type { Budget, RateLimiter } from '../limits/rate-limiter.ts';
+import { isStorable } from '../tasks/record/storable-text.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { TextCallEnd, TextMetrics } from '../telemetry/metrics-text.ts';
 import type { AnswerEncoder, TextProblem } from './encoder.ts';
 import { requireCap, requireFeatures } from './features.ts';
 import type { ParameterNames } from './features.ts';
+import type { NewTextCall } from './money/move.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from './money/price.ts';
 import { createReportedInputs } from './money/reported-inputs.ts';
 import type { InputBound } from './money/reported-inputs.ts';
-import type { NewTextCall } from './money/move.ts';
 import type { TextLedger } from './money/text-ledger.ts';
 import { streamOf, wholeAnswer } from './render-answer.ts';
 import type { StreamProgress } from './render-answer.ts';
@@ -33,9 +33,8 @@ import { Tally } from './tally.ts';
 import type { BilledUsage, UsageBounds } from './tally.ts';
 import { InvalidTextRequest, TextFailure } from './text-failure.ts';
 import type { TextThreads } from './threads/text-threads.ts';
-import { openImageTurns } from './tools/image-turns.ts';
 import type { ImageTool } from './tools/image-tool.ts';
-import { boundInputOfTurns } from './tools/turn-bounds.ts';
+import { openImageTurns, boundInputOfTurns } from './tools/image-turns.ts';
 
 export interface TextDependencies {
   readonly source: TextSource;

@@ -18,7 +18,7 @@ import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ShareMetrics } from '../../telemetry/metrics-shares.ts';
-import { errorBody } from '../../text/error-body.ts';
+import { errorBody } from '../../text/encoder.ts';
 import { RequestError, invalidRequest, problemOf } from './errors.ts';
 import { limitConnections } from './connection-limits.ts';
 import { drainable, openConnections } from './open-connections.ts';

@@ -2,7 +2,7 @@
 import type { LineResponse } from '../../batches/context.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
-import { errorBody } from '../../text/error-body.ts';
+import { errorBody } from '../../text/encoder.ts';
 import { problemOf } from '../app/errors.ts';
 import { textProblemOf } from '../text/problem.ts';
 

@@ -4,8 +4,7 @@
  * their repetition attaches to the task. Afterwards an error is an event.
  */
 import { factsOf } from '../../domain/darkroom-error.ts';
-import { frameOf } from '../../text/encoder.ts';
-import { errorBody } from '../../text/error-body.ts';
+import { frameOf, errorBody } from '../../text/encoder.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';
 import { problemOf } from '../app/errors.ts';

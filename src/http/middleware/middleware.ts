@@ -7,7 +7,7 @@ import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import type { HttpConfig } from '../../config/config.ts';
 import { factsOf } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
-import { errorBody } from '../../text/error-body.ts';
+import { errorBody } from '../../text/encoder.ts';
 import { failure } from '@darkroom/api/tasks/envelope';
 import { rpcFailure } from '@darkroom/api/mcp/json-rpc';
 import type { MessageId } from '@darkroom/api/mcp/json-rpc';

@@ -8,10 +8,16 @@ import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { isPhonePhotograph } from '@darkroom/media/media-types';
 import { requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { checkImageAddresses, fileIdOf } from '../../text/image-addresses.ts';
-import type { ImageAddress } from '../../text/image-addresses.ts';
-import { IMAGE_TYPES, IMAGE_WAIT_MS, MAX_INLINED, asBase64, inlineImages } from '../../text/inline-images.ts';
-import type { InlinedImages } from '../../text/inline-images.ts';
+import {
+  checkImageAddresses,
+  fileIdOf,
+  IMAGE_TYPES,
+  IMAGE_WAIT_MS,
+  MAX_INLINED,
+  asBase64,
+  inlineImages,
+} from '../../text/images.ts';
+import type { ImageAddress, InlinedImages } from '../../text/images.ts';
 import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';

@@ -2,9 +2,8 @@
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
 import type { DecodedBackgroundCall } from '../../text/background/context.ts';
 import { RESPONSES_PARAMETERS } from '../../text/features.ts';
-import { withInlinedImages } from '../../text/inline-images.ts';
-import { imagesOfInput, withInlinedItems } from '../../text/responses/input-images.ts';
-import type { InlinedImages } from '../../text/inline-images.ts';
+import { withInlinedImages, imagesOfInput, withInlinedItems } from '../../text/images.ts';
+import type { InlinedImages } from '../../text/images.ts';
 import { referencedIds } from '../../text/responses/decode-input.ts';
 import { decodeResponsesRequest } from '../../text/responses/decode-request.ts';
 import type { DecodedResponsesRequest, ResponsesBody } from '../../text/responses/decode-request.ts';

@@ -8,7 +8,7 @@ import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
-import { asBase64 } from '../../text/inline-images.ts';
+import { asBase64 } from '../../text/images.ts';
 import { isImageCall } from '../../text/responses/image-calls.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
 import type { HttpContext } from '../app/context.ts';

@@ -8,7 +8,7 @@ import type { Options } from 'p-retry';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import type { TextCallEnd } from '../../telemetry/metrics-text.ts';
-import { errorBody } from '../error-body.ts';
+import { errorBody } from '../encoder.ts';
 import { estimatedSettlement } from '../money/move.ts';
 import type { TextSettlement } from '../money/move.ts';
 import type { TextLedger } from '../money/text-ledger.ts';

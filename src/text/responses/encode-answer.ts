@@ -8,7 +8,7 @@
 import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { frameOf } from '../encoder.ts';
 import type { AnswerEncoder } from '../encoder.ts';
-import type { FinishReason } from '../events.ts';
+import type { FinishReason } from '../source.ts';
 import type { BilledUsage } from '../tally.ts';
 import type { Rendering } from './decode-request.ts';
 import { ItemWriter } from './item-writer.ts';

@@ -3,7 +3,7 @@
  * parts are added, grow and are done, and then the item is done (contract §9). The texts that are done are the
  * concatenated deltas. The order of items is decided in output-queue.ts.
  */
-import type { ImageStep, TokenLogprob } from '../events.ts';
+import type { ImageStep, TokenLogprob } from '../source.ts';
 import { itemId, sealReasoning, wireLogprobs } from './items.ts';
 import type {
   ImageCallItem,

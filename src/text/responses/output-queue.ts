@@ -6,7 +6,7 @@
  * A message or reasoning is finished when something else begins. A call is finished when its arguments are a whole JSON
  * object and something else has begun; a call whose arguments are not, at the end of the answer.
  */
-import type { TextEvent, TokenLogprob } from '../events.ts';
+import type { TextEvent, TokenLogprob } from '../source.ts';
 
 /** A piece of a section. */
 export type Piece =

@@ -6,7 +6,7 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
-import { fileIdOf } from '../image-addresses.ts';
+import { fileIdOf } from '../images.ts';
 import type { BilledUsage } from '../tally.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { withoutTaskImage } from './image-calls.ts';

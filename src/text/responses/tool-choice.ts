@@ -6,9 +6,15 @@
 import type { WireImageTool } from '@darkroom/api/openai/image-generation-tool';
 import type { WireTool } from '@darkroom/api/openai/responses-request';
 import { memberOf } from '../../domain/json-members.ts';
-import { allowedTools, builtInTool } from '../allowed-tools.ts';
-import { assertUniqueNames, functionTool, namedTool, toolChoiceWord } from '../parameters.ts';
-import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
+import {
+  allowedTools,
+  builtInTool,
+  assertUniqueNames,
+  functionTool,
+  namedTool,
+  toolChoiceWord,
+} from '../parameters.ts';
+import type { AllowedToolsForm, ToolRules } from '../parameters.ts';
 import type { FunctionTool } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { IMAGE_TOOL, decodeImageTool, imageFunctionName } from '../tools/image-tool.ts';

@@ -2,7 +2,7 @@
  * A chat stream of an upstream as the one stream of events, for clients of another interface. An event is created for
  * content; a piece without content, like the first that only names the role, creates none.
  */
-import type { TextEvent, TokenUsage } from '../events.ts';
+import type { TextEvent, TokenUsage } from '../source.ts';
 import { ChatStream } from './chat-stream.ts';
 import type { ChoiceProgress, CallPiece } from './chat-stream.ts';
 import type { StreamReader } from './event-stream.ts';

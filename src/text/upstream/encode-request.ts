@@ -7,7 +7,7 @@
  */
 import type { TextFeature } from '@darkroom/api/facts/text-features';
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
-import { withAllowedTools } from '../allowed-tools.ts';
+import { withAllowedTools } from '../parameters.ts';
 import type { ContentPart, Message, OutputFormat, ToolChoice } from '../request.ts';
 import type { TextCall } from '../source.ts';
 import type { Members } from './read-answer.ts';

@@ -5,8 +5,7 @@
  * silence is noticed.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
-import type { TextEvent } from '../events.ts';
-import type { OpenedAnswer, TextCall, TextSurface } from '../source.ts';
+import type { TextEvent, OpenedAnswer, TextCall, TextSurface } from '../source.ts';
 import { chatBody, ChatFrames } from './chat-answer.ts';
 import { ChatEvents } from './decode-chat-stream.ts';
 import { encodeChatRequest, encodeResponsesRequest } from './encode-request.ts';

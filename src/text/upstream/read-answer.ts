@@ -3,7 +3,7 @@
  * and on either interface the usage. Servers differ; everything that can be understood is accepted, and a value of the
  * wrong type violates the protocol.
  */
-import type { FinishReason, TokenLogprob, TokenUsage } from '../events.ts';
+import type { FinishReason, TokenLogprob, TokenUsage } from '../source.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 export type Members = Readonly<Record<string, unknown>>;

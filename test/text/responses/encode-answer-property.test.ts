@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { FinishReason, TextEvent } from '../../../src/text/events.ts';
+import type { FinishReason, TextEvent } from '../../../src/text/source.ts';
 import { DeltaRecorder, cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import { PROBLEM, answerOf, args, call, finish, readStrictly, reasoning, refusal, text } from './answers.ts';
 import type { StreamAnswer, StreamEvent } from './answers.ts';

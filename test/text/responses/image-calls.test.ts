@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { ImageStep, TextEvent } from '../../../src/text/events.ts';
+import type { ImageStep, TextEvent } from '../../../src/text/source.ts';
 import { DeltaRecorder, cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import {
   LONGEST_OUTPUT,

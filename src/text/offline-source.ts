@@ -5,20 +5,21 @@
  * untrusted (threads/text-threads.ts); here they are only emitted, token by token.
  */
 import { createHash } from 'node:crypto';
-import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';
-import type { FinishReason, TextEvent, TokenUsage } from '../events.ts';
-import type { TextRequest } from '../request.ts';
-import type { TextCall, TextSource } from '../source.ts';
-import { InvalidTextRequest } from '../text-failure.ts';
-import { loadTokenizer } from '../tokens.ts';
-import type { TextThreads } from '../threads/text-threads.ts';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { AnswerPlan } from '@darkroom/offline-text/answer-plan';
 import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
 import { logprobOf } from '@darkroom/offline-text/logprobs';
-import { Pace } from './pace.ts';
-import { PromptMemory } from './prompt-memory.ts';
-import type { ReadPrompt } from './prompt-memory.ts';
 import { TokenBudget, loadVocabulary, piecesOf, tokensOf } from '@darkroom/offline-text/tokens';
+import { LRUCache } from 'lru-cache';
+import type { TextModelDefinition } from '../catalogue/text-definition.ts';
+import { digestsOf } from './digests.ts';
+import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from './features.ts';
+import type { TextRequest } from './request.ts';
+import type { FinishReason, TextCall, TextEvent, TextSource, TokenUsage } from './source.ts';
+import { InvalidTextRequest, TextFailure } from './text-failure.ts';
+import type { TextThreads } from './threads/text-threads.ts';
+import { loadTokenizer } from './tokens.ts';
+import type { CountedRequest } from './tokens.ts';
 
 /**
  * The maximum number of tokens of one call, over all its choices. This model shares its process with everything else.
@@ -31,6 +32,10 @@ const MOST_TOKENS = 32_768;
 const MOST_LOGPROBS = 100_000;
 /** Below this, only the most probable word is drawn. */
 const GREEDY_TOP_P = 0.01;
+/** The number of pieces after which other work gets its turn: some 0.2 ms of work. */
+const PIECES_PER_TURN = 16;
+/** The maximum number of beginnings of prompts in memory, some 200 bytes each. */
+const MAX_REMEMBERED = 20_000;
 
 /** One answer that is about to be emitted. */
 interface Choice {
@@ -69,7 +74,7 @@ export function createEmbeddedTextSource(threads: Pick<TextThreads, 'countInput'
 }
 
 /**
- * The schemas of the request itself were validated before (schema-bounds.ts): what is too complex is their further
+ * The schemas of the request itself were validated before (parameters.ts): what is too complex is their further
  * expansion, or a schema in the prompt.
  */
 function tooComplex({ surface, request: { format, tools } }: TextCall): InvalidTextRequest {
@@ -172,4 +177,86 @@ async function* streamCalls(id: string, { index, plan, budget }: Choice, pace: P
 /** Creates the id of a function call in OpenAI's format. */
 function callId(text: string): string {
   return `call_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
+}
+
+/**
+ * When the next piece may be emitted: at once, unless the catalogue gives the model a speed. Now and then other work
+ * gets its turn, because the model runs in the process that answers requests.
+ */
+class Pace {
+  readonly #signal: AbortSignal;
+  readonly #millisecondsPerToken: number;
+  readonly #startedAt = performance.now();
+  #tokens = 0;
+  #pieces = 0;
+
+  constructor(model: TextModelDefinition, signal: AbortSignal) {
+    this.#signal = signal;
+    const upstream = model.upstreams.find(({ protocol }) => protocol === 'embedded');
+    const speed = Number(upstream?.parameters?.['tokensPerSecond'] ?? 0);
+    this.#millisecondsPerToken = speed > 0 ? 1000 / speed : 0;
+  }
+
+  /** Resolves when this many more tokens may be emitted. @throws {TextFailure} the client no longer listens. */
+  async wait(tokens: number): Promise<void> {
+    this.#tokens += tokens;
+    this.#pieces += 1;
+    const due = this.#startedAt + this.#tokens * this.#millisecondsPerToken - performance.now();
+    try {
+      if (this.#millisecondsPerToken > 0 && due >= 1) await delay(due, undefined, { signal: this.#signal });
+      else if (this.#pieces % PIECES_PER_TURN === 0) await nextTurn(undefined, { signal: this.#signal });
+      this.#signal.throwIfAborted();
+    } catch (error) {
+      throw new TextFailure('interrupted', 'the answer was cancelled', { cause: error });
+    }
+  }
+}
+
+interface ReadPrompt {
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  /** The same for the same conversation and tools. */
+  readonly digest: string;
+}
+
+/**
+ * Remembers the beginnings of conversations, as upstreams do to read prompts faster: what a request shares with an
+ * earlier one, in whole messages, is reported as cached. Only hashes and counts are stored, and only in this process.
+ */
+class PromptMemory {
+  readonly #threads: Pick<TextThreads, 'countInput'>;
+  /** The tokens of a beginning, by its hash. */
+  readonly #seen = new LRUCache<string, number>({ max: MAX_REMEMBERED });
+
+  constructor(threads: Pick<TextThreads, 'countInput'>) {
+    this.#threads = threads;
+  }
+
+  /**
+   * Counts a request's tokens, and remembers its beginnings.
+   *
+   * @param model identifies the memory, together with the account. @throws {ShareExhaustedError} @throws {TextFailure}
+   */
+  async read(accountId: string, model: string, request: TextRequest): Promise<ReadPrompt> {
+    const empty: CountedRequest = { messages: [], tools: [], format: { type: 'text' } };
+    const [first, ...digests] = await digestsOf(`${accountId} ${model}`, request);
+    const known = digests.map((digest) => this.#seen.get(digest));
+    const unknown = request.messages.filter((_, index) => known[index] === undefined);
+    const [perAnswer = 0, around = 0, ...added] = await this.#threads.countInput(accountId, [
+      empty,
+      { ...request, messages: [] },
+      ...unknown.map((message): CountedRequest => ({ ...empty, messages: [message] })),
+    ]);
+    let tokens = 0;
+    let cachedInputTokens = 0;
+    let isKnown = true;
+    for (const [index, digest] of digests.entries()) {
+      const before = known[index];
+      isKnown &&= before !== undefined;
+      tokens = before ?? tokens + (added.shift() ?? 0) - perAnswer;
+      if (isKnown) cachedInputTokens = tokens;
+      this.#seen.set(digest, tokens);
+    }
+    return { inputTokens: tokens + around, cachedInputTokens, digest: digests.at(-1) ?? first };
+  }
 }
