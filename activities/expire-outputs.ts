@@ -5,7 +5,7 @@
  * (src/batches/batch-record.ts), records of text calls (src/text/money/prune-calls.ts), the tasks themselves (src/tasks/lifecycle/prune.ts), and the
  * promotions, batches and text calls in the background that seem abandoned.
  */
-import { deleteOldBatches } from '../src/batches/retention.ts';
+import { deleteOldBatches } from '../src/batches/batch-record.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/retention.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';

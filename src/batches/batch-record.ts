@@ -1,7 +1,12 @@
-/** The rows of batches (contract §10): reading, listing and cancelling them, and which process works on which. */
+/**
+ * The rows of batches (contract §10): reading, listing and cancelling them, which process works on which, and how long they
+ * are kept.
+ */
 import type { BatchEndpoint, BatchProblem, BatchStatus, WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
+import { KEYED_BATCH_PREFIX } from '../domain/ids.ts';
+import type { Backlog, OpenBatches } from '../telemetry/metrics-service.ts';
 
 const BATCH_ID = /^batch_[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -171,4 +176,57 @@ const renewLeases: Statement = {
 /** Renews leases. One that is about to end is left, as is a batch that has just been postponed. */
 export async function renewBatchLeases(database: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await database.query(renewLeases, [ids]);
+}
+
+/** Rows of a partial index. */
+const selectOpen: Statement = {
+  name: 'select_open_batches',
+  text: `SELECT status, count(*)::integer AS count,
+                greatest(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+           FROM batches WHERE ended_at IS NULL GROUP BY status`,
+};
+
+type OpenBatchesRow = Backlog & { readonly status: keyof OpenBatches };
+
+/** For the metrics: how many batches have not ended, by their status, and for how long the oldest has been open. */
+export async function readOpenBatches(database: Queryable): Promise<OpenBatches> {
+  const rows = await database.query<OpenBatchesRow>(selectOpen);
+  const of = (status: OpenBatchesRow['status']): Backlog => {
+    const row = rows.find((each) => each.status === status);
+    return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
+  };
+  return {
+    validating: of('validating'),
+    in_progress: of('in_progress'),
+    cancelling: of('cancelling'),
+    finalizing: of('finalizing'),
+  };
+}
+
+/** How long a batch is listed after its end: as long as its files are kept at most. */
+const KEPT_SECONDS = 30 * 86_400;
+
+const deleteOld: Statement = {
+  name: 'delete_old_batches',
+  text: `WITH old AS (
+           DELETE FROM batches WHERE id IN (
+             SELECT id FROM batches WHERE ended_at <= to_timestamp($1::float8) AND NOT starts_with(id, $3)
+              ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+           RETURNING id),
+         rejections AS (DELETE FROM batch_rejections WHERE batch_id IN (SELECT id FROM old))
+         SELECT id FROM old`,
+};
+
+/**
+ * Deletes batches that ended long ago; their tasks and files are not affected. Those with an Idempotency-Key are kept:
+ * the key would create the batch a second time under the same id, and the ids of its lines follow from that.
+ *
+ * @returns how many, at most `limit`.
+ */
+export async function deleteOldBatches(
+  database: Queryable,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number> {
+  const rows = await database.query(deleteOld, [now / 1000 - KEPT_SECONDS, limit, KEYED_BATCH_PREFIX]);
+  return rows.length;
 }

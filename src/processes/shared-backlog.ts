@@ -2,7 +2,7 @@
  * The backlogs of the installation, counted by one process for all: counting reads every open row, which would cost
  * the database the more, the more processes are scraped.
  */
-import { readOpenBatches } from '../batches/open-batches.ts';
+import { readOpenBatches } from '../batches/batch-record.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import type { OpenTasks } from '../tasks/outbox/backlog.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readOpenBatches } from '../../src/batches/open-batches.ts';
+import { readOpenBatches } from '../../src/batches/batch-record.ts';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
