@@ -189,8 +189,8 @@ const markLost: Statement = {
 };
 
 /**
- * Whether an error means that the input file has vanished from the store. A store without the mark of this installation is
- * not the one that had the file.
+ * Whether an error means that the input file has vanished from the store. A store without the mark of this installation
+ * is not the one that had the file.
  */
 async function isInputLost(
   { store, installationId }: Pick<BatchContext, 'store' | 'installationId'>,

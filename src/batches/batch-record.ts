@@ -1,6 +1,6 @@
 /**
- * The rows of batches (contract §10): reading, listing and cancelling them, which process works on which, and how long they
- * are kept.
+ * The rows of batches (contract §10): reading, listing and cancelling them, which process works on which, and how long
+ * they are kept.
  */
 import type { BatchEndpoint, BatchProblem, BatchStatus, WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';

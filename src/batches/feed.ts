@@ -311,9 +311,9 @@ interface Rejection {
 }
 
 /**
- * Begins the transaction of a feed. With the row of the batch locked, the pointer moves over the lines, and those that were
- * rejected are recorded (`recordFed`). So an attempt that was overtaken, by another one or by the end of the batch, feeds
- * nothing.
+ * Begins the transaction of a feed. With the row of the batch locked, the pointer moves over the lines, and those that
+ * were rejected are recorded (`recordFed`). So an attempt that was overtaken, by another one or by the end of the
+ * batch, feeds nothing.
  *
  * @throws {OvertakenError}
  */

@@ -149,8 +149,10 @@ interface InputSource extends LineParsing {
  * Reads the body of a line, for work that continues after the line was fed.
  *
  * @param hold takes the memory for so many bytes, before anything of the line is in memory.
- * @throws {InvalidLineError} it is no request, or the input is lost. @throws {StoreUnavailableError} the input cannot be
- *   read now. @throws {ShareExhaustedError} no thread was free for it. @throws what `hold` throws.
+ * @throws {InvalidLineError} it is no request, or the input is lost.
+ * @throws {StoreUnavailableError} the input cannot be read now.
+ * @throws {ShareExhaustedError} no thread was free for it.
+ * @throws what `hold` throws.
  */
 export async function readLineBody(
   source: InputSource,

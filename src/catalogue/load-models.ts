@@ -331,8 +331,8 @@ export function hashOfModel(merged: unknown): string {
 }
 
 /**
- * The model files that the build has read without a problem. An api takes them as they are: to prove the hundred files of
- * the package anew takes it longer than all else that it does when it starts.
+ * The model files that the build has read without a problem. An api takes them as they are: to prove the hundred files
+ * of the package anew takes it longer than all else that it does when it starts.
  *
  * @returns none where the build had no model files.
  */

@@ -1,7 +1,7 @@
 /**
  * What a model file says about media and transcripts, checked against its input schema: a field with files is one that
- * the schema marks with `contentMediaType`, and that is the type of files, or `image/*` for all of a kind. Which values of
- * an input are files is determined by `mediaOf` (src/tasks/record/input-media.ts), which reads the same keywords.
+ * the schema marks with `contentMediaType`, and that is the type of files, or `image/*` for all of a kind. Which values
+ * of an input are files is determined by `mediaOf` (src/tasks/record/input-media.ts), which reads the same keywords.
  */
 import { isRecord, memberOf } from '../domain/json-members.ts';
 import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';

@@ -77,7 +77,11 @@ const selectUnknown: Statement = {
           WHERE NOT EXISTS (SELECT 1 FROM model_definitions d WHERE d.name = w.name) ORDER BY w.place`,
 };
 
-/** For commands that work on the database alone. @returns the names that no api process has ever loaded, in their order. */
+/**
+ * For commands that work on the database alone.
+ *
+ * @returns the names that no api process has ever loaded, in their order.
+ */
 export async function findUnknownModels(database: Queryable, names: readonly string[]): Promise<readonly string[]> {
   const rows = await database.query<{ name: string }>(selectUnknown, [names]);
   return rows.map(({ name }) => name);

@@ -1,6 +1,6 @@
 /**
- * Provider files, `providers/<name>/provider.json` in a directory of model files: what all models of one provider have in
- * common. An upstream of a model refers to it by `provider` and has its `upstream` merged under its own members
+ * Provider files, `providers/<name>/provider.json` in a directory of model files: what all models of one provider have
+ * in common. An upstream of a model refers to it by `provider` and has its `upstream` merged under its own members
  * (RFC 7396), so that a pinned definition contains everything and refers to nothing. What is wrong with a member is
  * reported for the file that it comes from.
  */
@@ -256,8 +256,8 @@ interface ModelFile {
 }
 
 /**
- * Finds out in which file each problem is, and its position there: an upstream that refers to a provider has members of two
- * files.
+ * Finds out in which file each problem is, and its position there: an upstream that refers to a provider has members of
+ * two files.
  *
  * @returns the problems with their files. A file of a provider need not fit the input of every model.
  */

@@ -61,8 +61,8 @@ interface Loss {
 }
 
 /**
- * Finds models that sell below cost: an example whose price is lower than what an upstream bills for it by the price rule
- * of the model file. A warning and not an error, because an operator may want that.
+ * Finds models that sell below cost: an example whose price is lower than what an upstream bills for it by the price
+ * rule of the model file. A warning and not an error, because an operator may want that.
  *
  * @returns the first such example of each upstream.
  */

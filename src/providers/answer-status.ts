@@ -1,8 +1,8 @@
 /**
  * What the status of a response means for a submit: whether the work was certainly not accepted, why, what that shows
  * about the upstream itself, and how long it asks us to wait. Providers' own codes take precedence
- * (`SubmitExchange.rejectionReason`). A hint to wait is the header of the standard, that of OpenAI in milliseconds, or a
- * field of the response's JSON; it is bounded, and only ever delays.
+ * (`SubmitExchange.rejectionReason`). A hint to wait is the header of the standard, that of OpenAI in milliseconds, or
+ * a field of the response's JSON; it is bounded, and only ever delays.
  */
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { parseRetryAfterMs } from '../domain/retry-after.ts';
@@ -16,7 +16,9 @@ export const DEFAULT_RETRY_AFTER_MS = 5_000;
 /** The longest delay that a provider can request, in milliseconds: 10 min, no longer than a task may last. */
 const MAX_RETRY_AFTER_MS = 600_000;
 
-/** The fields in which providers say how long to wait, in seconds: Replicate's, and that of APIs that wrap their errors. */
+/**
+ * The fields in which providers say how long to wait, in seconds: Replicate's, and that of APIs that wrap their errors.
+ */
 const RETRY_FIELDS: readonly (readonly string[])[] = [
   ['retry_after'],
   ['retryAfter'],

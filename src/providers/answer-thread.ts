@@ -45,7 +45,9 @@ const MAX_DEPTH = 200;
 const MAX_SEQUENCE = 100_000;
 const MAX_COMPILED = 500;
 const MAX_MESSAGE_LENGTH = 500;
-/** The maximum length of what `$parseJson` reads, in characters: as long as an answer without files (upstream-calls.ts). */
+/**
+ * The maximum length of what `$parseJson` reads, in characters: as long as an answer without files (upstream-calls.ts).
+ */
 const MAX_PARSED_LENGTH = 1024 * 1024;
 
 const compiled = new LRUCache<string, jsonata.Expression>({ max: MAX_COMPILED });

@@ -1,6 +1,6 @@
 /**
- * The body of a request to an upstream: JSON, a form, or a stream. Its length is known in advance, because not every server
- * takes chunks.
+ * The body of a request to an upstream: JSON, a form, or a stream. Its length is known in advance, because not every
+ * server takes chunks.
  */
 import { Readable } from 'node:stream';
 import { randomBytes } from 'node:crypto';

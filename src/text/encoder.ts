@@ -50,8 +50,8 @@ export function dataOf(frame: string): Readonly<Record<string, unknown>> | undef
 }
 
 /**
- * The body of an error, as it is returned or as part of an error event: our form and OpenAI's in one, so that both kinds
- * of client can read it (contract §9).
+ * The body of an error, as it is returned or as part of an error event: our form and OpenAI's in one, so that both
+ * kinds of client can read it (contract §9).
  */
 export function errorBody({ status, errorCode, message, type, code, param }: TextProblem) {
   return {

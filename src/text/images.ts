@@ -1,9 +1,9 @@
 /**
- * The images of a text request: where they are, and what becomes of their URLs. If the upstream fetches them, the egress
- * policy applies to them as to those that we fetch ourselves, or a client could have an upstream in the operator's
- * network read what only that network can reach. With `TEXT_IMAGES=inline` they are fetched here, like any URL of a
- * client, and go to the upstream as `data:` URLs: for operators who do not want their upstreams to fetch URLs that
- * clients name.
+ * The images of a text request: where they are, and what becomes of their URLs. If the upstream fetches them, the
+ * egress policy applies to them as to those that we fetch ourselves, or a client could have an upstream in the
+ * operator's network read what only that network can reach. With `TEXT_IMAGES=inline` they are fetched here, like any
+ * URL of a client, and go to the upstream as `data:` URLs: for operators who do not want their upstreams to fetch URLs
+ * that clients name.
  */
 import { setMaxListeners } from 'node:events';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
@@ -89,8 +89,8 @@ export function imagesOfInput(input: readonly UnnamedInputItem[]): readonly Imag
 }
 
 /**
- * Checks URLs that an upstream fetches. A name is resolved too, if possible; the upstream resolves it again, so an owner
- * who changes its DNS answer in between, or gives us another one, is stopped only by the upstream's own network.
+ * Checks URLs that an upstream fetches. A name is resolved too, if possible; the upstream resolves it again, so an
+ * owner who changes its DNS answer in between, or gives us another one, is stopped only by the upstream's own network.
  *
  * @throws {InvalidTextRequest} naming the first field whose URL is not permitted.
  */

@@ -164,9 +164,9 @@ export interface AllowedToolsForm {
 }
 
 /**
- * `tool_choice` of type `allowed_tools` (contract §9). It is a hard constraint (Open Responses): a tool that is not among
- * them is withheld from the model, so that neither an upstream that does not know the type nor the offline text model
- * can call one.
+ * `tool_choice` of type `allowed_tools` (contract §9). It is a hard constraint (Open Responses): a tool that is not
+ * among them is withheld from the model, so that neither an upstream that does not know the type nor the offline text
+ * model can call one.
  *
  * @throws {InvalidTextRequest} naming the field.
  */
@@ -248,8 +248,8 @@ const MAX_VALUES = 50_000;
 const MAX_WORK = 200_000;
 
 /**
- * Checks the schemas of response formats and of the parameters of functions before anything is done with them, for every
- * model: a few hundred bytes of `allOf` and `$ref` can stand for more parts than any process can combine.
+ * Checks the schemas of response formats and of the parameters of functions before anything is done with them, for
+ * every model: a few hundred bytes of `allOf` and `$ref` can stand for more parts than any process can combine.
  *
  * @param names of the fields, for the error.
  * @throws {InvalidTextRequest} naming what exceeds the bounds.

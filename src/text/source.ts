@@ -1,7 +1,7 @@
 /**
- * The source of a text answer, the offline text model or an upstream, behind one small interface; and the events of which
- * an answer consists. Opening an answer settles that there will be one; everything before that may be retried elsewhere,
- * nothing after it (contract §9).
+ * The source of a text answer, the offline text model or an upstream, behind one small interface; and the events of
+ * which an answer consists. Opening an answer settles that there will be one; everything before that may be retried
+ * elsewhere, nothing after it (contract §9).
  */
 import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { TextProblem } from './encoder.ts';
@@ -103,8 +103,8 @@ export type ImageStep =
   | { readonly type: 'done'; readonly item: ImageCallItem };
 
 /**
- * An answer while it is generated: the one stream of events that both endpoints render, streamed or not. A source yields
- * them in order, and fails by throwing `TextFailure`.
+ * An answer while it is generated: the one stream of events that both endpoints render, streamed or not. A source
+ * yields them in order, and fails by throwing `TextFailure`.
  *
  * For each choice: any order of reasoning, text, refusals and tool calls, then one `finish`. After the last choice's
  * `finish` one `usage`, if the source knows it. Arguments of several tool calls may arrive interleaved.

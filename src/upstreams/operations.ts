@@ -1,7 +1,7 @@
 /**
- * What operators see of upstreams, and do to them: the state that the gate stores (states.ts), with the times at which it
- * ends; and letting no new work go to one while its jobs continue. Times and not durations from now, so that two reads of
- * the same state are equal.
+ * What operators see of upstreams, and do to them: the state that the gate stores (states.ts), with the times at which
+ * it ends; and letting no new work go to one while its jobs continue. Times and not durations from now, so that two
+ * reads of the same state are equal.
  */
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import type { Queryable, Statement } from '../database/database.ts';

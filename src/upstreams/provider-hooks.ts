@@ -1,8 +1,8 @@
 /**
- * How providers call back: the URLs that they may call, the record of their calls, and the feed that wakes the tasks that
- * wait for them. The record is one row for each task that has not ended, which is only a counter. The content that the
- * provider sent is not stored, because it is not trusted (architecture, "A provider's webhook is a hint"). Whether its own
- * signature is verified too is declared in the model file (src/providers/hooks/).
+ * How providers call back: the URLs that they may call, the record of their calls, and the feed that wakes the tasks
+ * that wait for them. The record is one row for each task that has not ended, which is only a counter. The content that
+ * the provider sent is not stored, because it is not trusted (architecture, "A provider's webhook is a hint"). Whether
+ * its own signature is verified too is declared in the model file (src/providers/hooks/).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';

@@ -3,11 +3,11 @@
  * worker that dies loses none, and the worker that takes the task over finds it taken. A cap is checked against the
  * count in addition to the rows, because an update sees the newest version of one row, and a count over rows would not.
  *
- * When all are taken, tasks queue, one queue for all workers. It is fair by account: the account with the fewest jobs there
- * comes next, equals take turns, and within an account the task that has been handled longest comes first. No task
- * overtakes the next one, even if that one's model caps the upstream lower than the others' do. A released slot is passed
- * on in the same transaction, so that none is free while the next task may have it, and no task has to poll. A task's row
- * ends with the task, so that a task that died keeps no other waiting.
+ * When all are taken, tasks queue, one queue for all workers. It is fair by account: the account with the fewest jobs
+ * there comes next, equals take turns, and within an account the task that has been handled longest comes first. No
+ * task overtakes the next one, even if that one's model caps the upstream lower than the others' do. A released slot is
+ * passed on in the same transaction, so that none is free while the next task may have it, and no task has to poll. A
+ * task's row ends with the task, so that a task that died keeps no other waiting.
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';

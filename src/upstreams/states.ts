@@ -1,11 +1,11 @@
 /**
- * What PostgreSQL stores about an upstream for all workers: a pause that it requested, or that its credential needs; the
- * circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one small
- * statement that uses the database's clock. How often they run is in gate.ts.
+ * What PostgreSQL stores about an upstream for all workers: a pause that it requested, or that its credential needs;
+ * the circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one
+ * small statement that uses the database's clock. How often they run is in gate.ts.
  *
- * The circuit breaker's transitions stand here twice (docs/decisions/0043). Text keeps a circuit for each process and only
- * prefers other upstreams (src/text/upstream/health.ts). Tasks share one, whose transitions are statements: a function
- * outside the database would need a lock, a read and a write for each failure. A test compares both.
+ * The circuit breaker's transitions stand here twice (docs/decisions/0043). Text keeps a circuit for each process and
+ * only prefers other upstreams (src/text/upstream/health.ts). Tasks share one, whose transitions are statements: a
+ * function outside the database would need a lock, a read and a write for each failure. A test compares both.
  */
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import type { Queryable, Statement } from '../database/database.ts';
@@ -18,7 +18,9 @@ const CIRCUIT_BREAKER = {
   /** Failures that began longer ago belong to another incident. */
   failureWindowSeconds: 60,
   openSeconds: 30,
-  /** How long one probe has before another may begin. Connecting alone can take 10 s, and an image takes half a minute. */
+  /**
+   * How long one probe has before another may begin. Connecting alone can take 10 s, and an image takes half a minute.
+   */
   probeSeconds: 60,
 } as const;
 
@@ -35,7 +37,9 @@ export interface Circuit {
 /** The circuit of an upstream that responds: the result of every response. */
 export const CLOSED_CIRCUIT: Circuit = { failures: 0, failingSince: undefined, openUntil: undefined };
 
-/** Five failures within the window open the circuit. A failure while it is open, such as that of a probe, extends it. */
+/**
+ * Five failures within the window open the circuit. A failure while it is open, such as that of a probe, extends it.
+ */
 export function afterFailure(circuit: Circuit, now: number): Circuit {
   const { failuresToOpen, failureWindowSeconds, openSeconds } = CIRCUIT_BREAKER;
   const { failingSince, openUntil } = circuit;

@@ -76,7 +76,8 @@ const STOP_WITHIN_MS = 30_000;
  */
 const EXTRA_RENDERINGS = 2;
 /**
- * The maximum number of long renderings that wait for a slot, in total and per account. Those beyond it have to be retried.
+ * The maximum number of long renderings that wait for a slot, in total and per account. Those beyond it have to be
+ * retried.
  */
 const WAITING_RENDERINGS = { perProcess: 2, perTenant: 1 } as const;
 

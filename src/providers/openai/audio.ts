@@ -1,6 +1,7 @@
 /**
- * Audio: speech and transcriptions. Source: the openai-openapi document (CreateSpeechRequest, CreateTranscriptionRequest,
- * CreateTranscriptionResponseVerboseJson, CreateTranscriptionResponseDiarizedJson, CreateTranslationRequest).
+ * Audio: speech and transcriptions. Source: the openai-openapi document (CreateSpeechRequest,
+ * CreateTranscriptionRequest, CreateTranscriptionResponseVerboseJson, CreateTranscriptionResponseDiarizedJson,
+ * CreateTranslationRequest).
  */
 import { open } from 'node:fs/promises';
 import { extensionFor } from '@darkroom/media/media-types';
@@ -23,15 +24,15 @@ import { rejectionReason, withoutJobs } from './conventions.ts';
 const DOCUMENTED: SampleFormat = { rate: 24_000, channels: 1 };
 
 /**
- * Fields of a transcription's input that are ours and not sent: the files that are made of the transcript, what the price is
- * held for, and whether it is a translation. The other fields are the provider's own.
+ * Fields of a transcription's input that are ours and not sent: the files that are made of the transcript, what the
+ * price is held for, and whether it is a translation. The other fields are the provider's own.
  */
 const OWN_FIELDS = [FORMATS_FIELD, 'max_seconds', 'translate'];
 
 /**
  * `POST {baseUrl}/audio/speech`, whose response is the audio itself. Our names for two of its fields are `text` and
- * `format` (spec §2.5); the others are the provider's own. The format `pcm` is raw samples of 16 bits, which become a WAV
- * file: their bytes do not show what they are.
+ * `format` (spec §2.5); the others are the provider's own. The format `pcm` is raw samples of 16 bits, which become a
+ * WAV file: their bytes do not show what they are.
  */
 export function createSpeech(calls: UpstreamCalls): Provider {
   return {

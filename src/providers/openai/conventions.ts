@@ -1,6 +1,6 @@
 /**
- * What the OpenAI-compatible interfaces have in common: the codes of their error object, with which they reject work or say
- * why it failed, and that the synchronous ones have no jobs.
+ * What the OpenAI-compatible interfaces have in common: the codes of their error object, with which they reject work or
+ * say why it failed, and that the synchronous ones have no jobs.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { textAt } from '../json-answer.ts';

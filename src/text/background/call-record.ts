@@ -1,7 +1,7 @@
 /**
- * The rows of text calls that no connection waits for, and the attempts that run them: which process may begin one, which
- * of them may still record anything, and what is kept of a call. How a call gets into its queue is in queue.ts, and what
- * an attempt has made of it is recorded in record-outcome.ts.
+ * The rows of text calls that no connection waits for, and the attempts that run them: which process may begin one,
+ * which of them may still record anything, and what is kept of a call. How a call gets into its queue is in queue.ts,
+ * and what an attempt has made of it is recorded in record-outcome.ts.
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
@@ -43,8 +43,9 @@ export interface BackgroundCall {
 
 /**
  * An attempt is alive as long as its process has its lease; which of its own are, a process knows itself (run.ts), also
- * if the database has lost their ends (docs/decisions/0037). Like the sweep of holds (money/sweep.ts), a process takes
- * over from others only once its own lease has run unbroken: after an outage of the database all of them have expired.
+ * if the database has lost their ends (docs/decisions/0037). Like the sweep of holds (money/process-lease.ts), a
+ * process takes over from others only once its own lease has run unbroken: after an outage of the database all of them
+ * have expired.
  */
 const isDead = (own: string): string =>
   `NOT EXISTS (SELECT FROM text_processes p WHERE p.id = b.process_id AND p.leased_until > now())
@@ -219,59 +220,17 @@ const selectSuperseded: Statement = {
 };
 
 /** Those of some attempts that may no longer record anything: the call was cancelled, or another attempt has begun. */
-export async function findSuperseded(
+async function findSuperseded(
   database: Queryable,
   attempts: readonly Pick<BackgroundCall, 'id' | 'attempt'>[],
 ): Promise<readonly Pick<BackgroundCall, 'id' | 'attempt'>[]> {
   return database.query(selectSuperseded, [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)]);
 }
 
-/** How long the record of a call is kept after its end; the response of it is kept longer (stored-responses.ts). */
-const KEPT_HOURS = 24;
-
-const deleteEnded: Statement = {
-  name: 'delete_ended_background_calls',
-  text: `DELETE FROM background_calls
-          WHERE id IN (
-                SELECT id FROM background_calls b
-                 WHERE ended_at < now() - make_interval(hours => ${KEPT_HOURS}) AND batch_id IS NULL
-                   AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL)
-                 ORDER BY ended_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-          RETURNING id`,
-};
-
-/** @returns how many were deleted, at most `limit`. */
-export async function deleteEndedCalls(database: Queryable, limit: number): Promise<number> {
-  return (await database.query(deleteEnded, [limit])).length;
-}
-
-const deleteBatchCalls: Statement = {
-  name: 'delete_background_calls_of_batch',
-  text: `DELETE FROM background_calls
-          WHERE id IN (
-                SELECT id FROM background_calls b
-                 WHERE batch_id = $1 AND ended_at IS NOT NULL
-                   AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL)
-                 LIMIT $2 FOR UPDATE SKIP LOCKED)
-          RETURNING id`,
-};
-
-/**
- * Deletes the records of a batch's lines, once its files are written. One whose money is not settled yet stays: call it
- * again, or leave it to the next pass.
- *
- * @returns how many, at most `limit`.
- */
-export async function deleteCallsOfBatch(database: Queryable, batchId: string, limit: number): Promise<number> {
-  return (await database.query(deleteBatchCalls, [batchId, limit])).length;
-}
-
-/**
- * Notices that attempts of this process may no longer record anything, because their call was cancelled or another
- * attempt has begun: one statement a second for all of them.
- */
+/** How often a process looks whether its attempts may still record anything. */
 const CHECK_EVERY_MS = 1_000;
 
+/** An attempt of this process. */
 type WatchedAttempt = Pick<BackgroundCall, 'id' | 'attempt'>;
 
 export interface AttemptWatch {
@@ -279,6 +238,10 @@ export interface AttemptWatch {
   add(attempt: WatchedAttempt, onSuperseded: () => void): () => void;
 }
 
+/**
+ * Notices that attempts of this process may no longer record anything, because their call was cancelled or another
+ * attempt has begun: one statement a second for all of them.
+ */
 export function createAttemptWatch({
   database,
   logger,
@@ -330,7 +293,7 @@ function keyOf({ id, attempt }: WatchedAttempt): string {
   return `${id}:${attempt}`;
 }
 
-/** The text calls in the background that have not ended, for the metrics: rows of a partial index. */
+/** Rows of a partial index. */
 const selectOpenCalls: Statement = {
   name: 'select_open_background_calls',
   text: `SELECT CASE WHEN batch_id IS NULL THEN 'response' ELSE 'batch_line' END AS kind, state, count(*)::integer AS count,
@@ -340,7 +303,10 @@ const selectOpenCalls: Statement = {
 
 type OpenCallsRow = Backlog & { readonly kind: keyof OpenCalls; readonly state: keyof OpenCalls['response'] };
 
-/** How many there are of each kind in each state, and for how long the oldest has been open. */
+/**
+ * For the metrics: how many calls have not ended, of each kind in each state, and for how long the oldest has been
+ * open.
+ */
 export async function readOpenCalls(database: Queryable): Promise<OpenCalls> {
   const rows = await database.query<OpenCallsRow>(selectOpenCalls);
   const of = (kind: OpenCallsRow['kind'], state: OpenCallsRow['state']): Backlog => {
@@ -352,4 +318,44 @@ export async function readOpenCalls(database: Queryable): Promise<OpenCalls> {
     in_progress: of(kind, 'in_progress'),
   });
   return { response: ofKind('response'), batch_line: ofKind('batch_line') };
+}
+
+/** How long the record of a call is kept after its end; the response of it is kept longer (stored-responses.ts). */
+const KEPT_HOURS = 24;
+
+const deleteEnded: Statement = {
+  name: 'delete_ended_background_calls',
+  text: `DELETE FROM background_calls
+          WHERE id IN (
+                SELECT id FROM background_calls b
+                 WHERE ended_at < now() - make_interval(hours => ${KEPT_HOURS}) AND batch_id IS NULL
+                   AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL)
+                 ORDER BY ended_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+          RETURNING id`,
+};
+
+/** @returns how many were deleted, at most `limit`. */
+export async function deleteEndedCalls(database: Queryable, limit: number): Promise<number> {
+  return (await database.query(deleteEnded, [limit])).length;
+}
+
+const deleteBatchCalls: Statement = {
+  name: 'delete_background_calls_of_batch',
+  text: `DELETE FROM background_calls
+          WHERE id IN (
+                SELECT id FROM background_calls b
+                 WHERE batch_id = $1 AND ended_at IS NOT NULL
+                   AND NOT EXISTS (SELECT FROM text_calls t WHERE t.id = b.id AND t.settled_at IS NULL)
+                 LIMIT $2 FOR UPDATE SKIP LOCKED)
+          RETURNING id`,
+};
+
+/**
+ * Deletes the records of a batch's lines, once its files are written. One whose money is not settled yet stays: call it
+ * again, or leave it to the next pass.
+ *
+ * @returns how many, at most `limit`.
+ */
+export async function deleteCallsOfBatch(database: Queryable, batchId: string, limit: number): Promise<number> {
+  return (await database.query(deleteBatchCalls, [batchId, limit])).length;
 }

@@ -1,10 +1,10 @@
 /**
- * How text calls get into the background, and when they may begin. Each account has a queue, in order of arrival, in which
- * the lines of batches are behind all responses. A call that is not admitted is not attempted. As many are admitted as
- * may use half of the account's concurrent calls, and as many responses whatever lines there are, which may wait for
- * long; one that ends admits the next. The half itself is enforced where a call is held (money/move.ts), because other
- * calls of the account come and go meanwhile: an admitted call begins once there is room for it and for those before
- * it.
+ * How text calls get into the background, and when they may begin. Each account has a queue, in order of arrival, in
+ * which the lines of batches are behind all responses. A call that is not admitted is not attempted. As many are
+ * admitted as may use half of the account's concurrent calls, and as many responses whatever lines there are, which may
+ * wait for long; one that ends admits the next. The half itself is enforced where a call is held (money/move.ts),
+ * because other calls of the account come and go meanwhile: an admitted call begins once there is room for it and for
+ * those before it.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
@@ -67,7 +67,11 @@ const insertCall: Statement = {
          VALUES ($1, $2, $3, $4, $5, $6::text[], $7::json, $8, $9::json, false)`,
 };
 
-/** Records a call at the end of its account's queue, in the transaction that accepts it. @throws {BackgroundFullError} */
+/**
+ * Records a call at the end of its account's queue, in the transaction that accepts it.
+ *
+ * @throws {BackgroundFullError}
+ */
 export async function insertBackgroundCall(transaction: Queryable, call: NewBackgroundCall): Promise<void> {
   const { id, accountId } = call;
   const request = JSON.stringify(call.request);

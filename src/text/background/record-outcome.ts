@@ -74,8 +74,8 @@ export async function recordOutcome(
 }
 
 /**
- * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is the
- * release of an attempt, which otherwise counts as alive as long as its process.
+ * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is
+ * the release of an attempt, which otherwise counts as alive as long as its process.
  */
 export const RECORD_RETRY: Options = {
   retries: Infinity,

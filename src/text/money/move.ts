@@ -63,8 +63,8 @@ export interface TextSettlement {
   /** Why it failed. */
   readonly errorReason?: string | undefined;
   /**
-   * Requests that an upstream may bill beside what is captured: they were repeated, or their answers broke off. Recorded
-   * as operator costs, `attempt_lost`, of at most the hold each. Absent: none.
+   * Requests that an upstream may bill beside what is captured: they were repeated, or their answers broke off.
+   * Recorded as operator costs, `attempt_lost`, of at most the hold each. Absent: none.
    */
   readonly lostRequests?: number | undefined;
   /** Requests that upstreams answered with a fault of their own. They are lost too where the call is repeated. */

@@ -1,8 +1,8 @@
 /**
- * How long an API process counts as alive, and what becomes of the text calls of a dead one. Each holds a lease, and its
- * text calls are its own as long as the lease runs; after that any other process settles them. Only the database's clock
- * counts, so that clocks of machines may differ. A process that was paused or cut off for longer takes the lease again
- * under the same id: what was settled meanwhile stays settled, and the rest is its own as before.
+ * How long an API process counts as alive, and what becomes of the text calls of a dead one. Each holds a lease, and
+ * its text calls are its own as long as the lease runs; after that any other process settles them. Only the database's
+ * clock counts, so that clocks of machines may differ. A process that was paused or cut off for longer takes the lease
+ * again under the same id: what was settled meanwhile stays settled, and the rest is its own as before.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
@@ -103,9 +103,9 @@ const removeProcesses: Statement = {
 
 /**
  * Settles what dead processes left behind, once: a hold whose process's lease is gone is settled at its counted input,
- * output 0, marked estimated. Several processes at once share the work. A process sweeps others only after its own lease
- * has run unbroken for as long as a lease lasts: if the database was unavailable, every lease has expired, and each
- * process gets the time to take its own again.
+ * output 0, marked estimated. Several processes at once share the work. A process sweeps others only after its own
+ * lease has run unbroken for as long as a lease lasts: if the database was unavailable, every lease has expired, and
+ * each process gets the time to take its own again.
  *
  * @param processId the calling process, which has a lease itself.
  * @returns how many calls were settled.

@@ -215,8 +215,8 @@ const selectPage: Statement = {
 };
 
 /**
- * Reads the calls of some blocks that may be pruned, oldest first. The blocks come in the order in which the table stores
- * them, which is roughly that of their times, whatever account they are of, and needs no index.
+ * Reads the calls of some blocks that may be pruned, oldest first. The blocks come in the order in which the table
+ * stores them, which is roughly that of their times, whatever account they are of, and needs no index.
  *
  * @param settledBefore seconds since 1970.
  */

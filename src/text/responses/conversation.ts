@@ -1,8 +1,8 @@
 /**
  * A conversation on its way to a model: from its items to the messages that the model is given, as much of it as the
- * model can take, and the same written out for an upstream that knows items itself. Items are finer than messages: the reasoning, text and
- * calls of one assistant turn are separate items, and here they are combined again, so that the outputs of calls
- * directly follow the message that called.
+ * model can take, and the same written out for an upstream that knows items itself. Items are finer than messages: the
+ * reasoning, text and calls of one assistant turn are separate items, and here they are combined again, so that the
+ * outputs of calls directly follow the message that called.
  */
 import type { ContentPart, Message, ToolCall } from '../request.ts';
 import { countEach } from '../tokens.ts';

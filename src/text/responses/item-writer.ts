@@ -233,9 +233,9 @@ function openCall(position: ItemPosition, emit: Emit, call: { readonly id: strin
 }
 
 /**
- * The events of a call of the built-in tool `image_generation`: those of one step while it is generated, and all of them
- * when its stream is sent again. Their order is OpenAI's: the item is added, in progress and generating; it is completed,
- * unless it failed, and then done, with the image. No model here has partial images.
+ * The events of a call of the built-in tool `image_generation`: those of one step while it is generated, and all of
+ * them when its stream is sent again. Their order is OpenAI's: the item is added, in progress and generating; it is
+ * completed, unless it failed, and then done, with the image. No model here has partial images.
  */
 type Members = Readonly<Record<string, unknown>>;
 

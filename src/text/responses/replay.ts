@@ -3,8 +3,8 @@
  * `GET /responses/{id}`). The events are those of our own answers (item-writer.ts), with the deltas and the numbers
  * that they had if it was streamed; a response that was not streamed has each text in one delta.
  *
- * How a text was cut into deltas is what has to be stored in addition to the object. Only lengths are stored, because the
- * text is in the object: the events themselves take some fifty times as much.
+ * How a text was cut into deltas is what has to be stored in addition to the object. Only lengths are stored, because
+ * the text is in the object: the events themselves take some fifty times as much.
  */
 import { frameOf } from '../encoder.ts';
 import { imageEvents } from './item-writer.ts';

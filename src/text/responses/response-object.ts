@@ -100,8 +100,8 @@ export function wireUsage(usage: BilledUsage): Readonly<Record<string, unknown>>
 }
 
 /**
- * How a response that breaks off reports that in its stream: what an event of type `error` has in addition to its type and number: OpenAI's document has the members in the event
- * itself, OpenAI's API and Open Responses in `error`.
+ * How a response that breaks off reports that in its stream: what an event of type `error` has in addition to its type
+ * and number: OpenAI's document has the members in the event itself, OpenAI's API and Open Responses in `error`.
  */
 export function errorMembers({
   errorCode,

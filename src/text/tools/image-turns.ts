@@ -239,10 +239,11 @@ interface BoundedTurns {
 
 /**
  * The most input tokens of all turns together; without the tool there is one turn. After each call of the tool there is
- * another, whose input is the conversation so far. What the model wrote has about as many tokens when it reads it again;
- * the margins of the calls are for the rest.
+ * another, whose input is the conversation so far. What the model wrote has about as many tokens when it reads it
+ * again; the margins of the calls are for the rest.
  *
- * @param inputTokens the bound of the first turn. @param maxOutputTokens the cap of all turns together.
+ * @param inputTokens the bound of the first turn.
+ * @param maxOutputTokens the cap of all turns together.
  */
 export async function boundInputOfTurns(
   { model, imageTool }: BoundedTurns,

@@ -1,11 +1,11 @@
 /**
  * A chat completion on its way from an upstream to a client of the same interface, streamed or whole. Each chunk of a
- * stream is read once, for what is billed and for how it ends; its choices are then copied as they were written, after a
- * head of our own. So nothing else of an upstream reaches a client: no name of a model, a provider or a server, and no
- * price.
+ * stream is read once, for what is billed and for how it ends; its choices are then copied as they were written, after
+ * a head of our own. So nothing else of an upstream reaches a client: no name of a model, a provider or a server, and
+ * no price.
  *
- * What would break clients is encoded again: calls without index or id, ends that OpenAI has no name for, and
- * reasoning in `reasoning`, which is in `reasoning_content` here, whichever upstream answers.
+ * What would break clients is encoded again: calls without index or id, ends that OpenAI has no name for, and reasoning
+ * in `reasoning`, which is in `reasoning_content` here, whichever upstream answers.
  */
 import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { wireUsage } from '../chat/encode-answer.ts';
@@ -168,10 +168,11 @@ function repair(part: ChoicePart, toolCalls: readonly unknown[] | undefined): Me
 }
 
 /**
- * A whole completion: its content and how it ended are copied, everything else is ours. The fields that OpenAI's document
- * requires are there, whatever the upstream omits.
+ * A whole completion: its content and how it ended are copied, everything else is ours. The fields that OpenAI's
+ * document requires are there, whatever the upstream omits.
  *
- * @param json as the upstream sent it. @throws {UpstreamFailure} `upstream_invalid`.
+ * @param json as the upstream sent it.
+ * @throws {UpstreamFailure} `upstream_invalid`.
  */
 export function chatBody(json: unknown, { id, model, createdAt, tally }: TextCall): Members {
   const { parts, usage } = readChatPiece(json, 'message');

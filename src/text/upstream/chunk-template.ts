@@ -108,8 +108,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * Where the value of a member of the outermost object is in its text, so that it can be copied unchanged; if several have
- * the same name, the last, as with `JSON.parse`. Invalid JSON is not detected here.
+ * Where the value of a member of the outermost object is in its text, so that it can be copied unchanged; if several
+ * have the same name, the last, as with `JSON.parse`. Invalid JSON is not detected here.
  *
  * @param json a valid JSON object, in any spacing.
  */

@@ -45,7 +45,7 @@ export class ChatEvents implements StreamReader<TextEvent> {
 
   #part(part: ChoicePart, emit: Emit): void {
     const progress = this.#stream.choice(part.index);
-    // After its end a choice has no more content (events.ts).
+    // After its end a choice has no more content (source.ts).
     if (progress.isFinished) return;
     const { index: choice } = part;
     if (part.reasoning !== '') emit({ type: 'reasoning', choice, text: part.reasoning });

@@ -1,9 +1,9 @@
 /**
- * The body of a request as it is sent to an upstream. For a client of the same interface it is the client's own, without
- * our own parameters; chat completions for a client of responses are built from the common form.
+ * The body of a request as it is sent to an upstream. For a client of the same interface it is the client's own,
+ * without our own parameters; chat completions for a client of responses are built from the common form.
  *
- * What identifies our client or is stored here is not sent: `metadata`, `store`, `service_tier`. What the client
- * states about its own users (`user`, `safety_identifier`, `prompt_cache_key`) is for the upstream, and is sent.
+ * What identifies our client or is stored here is not sent: `metadata`, `store`, `service_tier`. What the client states
+ * about its own users (`user`, `safety_identifier`, `prompt_cache_key`) is for the upstream, and is sent.
  */
 import type { TextFeature } from '@darkroom/api/facts/text-features';
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
@@ -93,7 +93,10 @@ export function encodeChatRequest(call: TextCall, upstream: TextUpstream, isStre
   });
 }
 
-/** The body of a response: the client's own, which is self-contained (responses/conversation.ts). Nothing is stored there. */
+/**
+ * The body of a response: the client's own, which is self-contained (responses/conversation.ts). Nothing is stored
+ * there.
+ */
 export function encodeResponsesRequest(call: TextCall, upstream: TextUpstream): Members {
   const requested = withAllowedTools(call.body, call.request);
   const body = { ...worthSending(requested, call, NOT_FOR_RESPONSES), max_output_tokens: capOf(call) };

@@ -1,7 +1,7 @@
 /**
- * What upstreams answer, read as it comes: the choices of a chat completion, whole or in the chunks of a stream, errors,
- * and on either interface the usage. Servers differ; everything that can be understood is accepted, and a value of the
- * wrong type violates the protocol.
+ * What upstreams answer, read as it comes: the choices of a chat completion, whole or in the chunks of a stream,
+ * errors, and on either interface the usage. Servers differ; everything that can be understood is accepted, and a value
+ * of the wrong type violates the protocol.
  */
 import type { FinishReason, TokenLogprob, TokenUsage } from '../source.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
@@ -148,8 +148,8 @@ export function isObject(value: unknown): value is Members {
 }
 
 /**
- * The usage of a chat completion or one of its chunks. Upstreams differ in how they report it, and invalid usage counts as
- * none: an answer is not lost over it, and is counted here instead.
+ * The usage of a chat completion or one of its chunks. Upstreams differ in how they report it, and invalid usage counts
+ * as none: an answer is not lost over it, and is counted here instead.
  */
 function chatUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Uses a credential in the way that the binding of its upstream declares: as it is, for a signature, or for tokens, which
- * are signed here or issued by an endpoint of OAuth 2.0.
+ * Uses a credential in the way that the binding of its upstream declares: as it is, for a signature, or for tokens,
+ * which are signed here or issued by an endpoint of OAuth 2.0.
  */
 import { createHash } from 'node:crypto';
 import { SignJWT, importPKCS8 } from 'jose';

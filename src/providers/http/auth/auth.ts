@@ -1,4 +1,6 @@
-/** How a model file says in which way the credential of its upstream is used, and the form of the secret that it needs. */
+/**
+ * How a model file says in which way the credential of its upstream is used, and the form of the secret that it needs.
+ */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
 import { textAt } from '../../json-answer.ts';
@@ -118,7 +120,10 @@ export function findSecretProblem(scheme: string, secret: string): string | unde
   }
 }
 
-/** @param form what the secret has to look like, for the operator. @returns what stands before and after the first colon. */
+/**
+ * @param form what the secret has to look like, for the operator.
+ * @returns what stands before and after the first colon.
+ */
 export function splitSecret(secret: string, form: string): readonly [string, string] {
   const colon = secret.indexOf(':');
   if (colon < 1 || colon === secret.length - 1) throw malformedSecret(`must have the form ${form}`);
