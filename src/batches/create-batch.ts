@@ -1,6 +1,6 @@
 /**
  * Creates batches (contract §10), each request once. With an Idempotency-Key, its batch is found by its id. Of an
- * automatic retry of OpenAI's clients, as for tasks (docs/decisions/0047), only a header says that it is one; a batch
+ * automatic retry of OpenAI's clients, as for tasks (docs/decisions/0009), only a header says that it is one; a batch
  * has its input file to be recognised by.
  */
 import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';

@@ -3,7 +3,7 @@
  * the circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one
  * small statement that uses the database's clock. How often they run is in gate.ts.
  *
- * The circuit breaker's transitions stand here twice (docs/decisions/0043). Text keeps a circuit for each process and
+ * The circuit breaker's transitions stand here twice (docs/decisions/0029). Text keeps a circuit for each process and
  * only prefers other upstreams (src/text/upstream/health.ts). Tasks share one, whose transitions are statements: a
  * function outside the database would need a lock, a read and a write for each failure. A test compares both.
  */

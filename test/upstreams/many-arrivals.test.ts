@@ -1,5 +1,5 @@
 /**
- * Many tasks at a capped upstream at the same time (docs/decisions/0039): how few transactions they take, and that the
+ * Many tasks at a capped upstream at the same time (docs/decisions/0016): how few transactions they take, and that the
  * slots are used for as long as tasks wait.
  */
 import assert from 'node:assert/strict';

@@ -43,7 +43,7 @@ export interface BackgroundCall {
 
 /**
  * An attempt is alive as long as its process has its lease; which of its own are, a process knows itself (run.ts), also
- * if the database has lost their ends (docs/decisions/0037). Like the sweep of holds (money/process-lease.ts), a
+ * if the database has lost their ends (docs/decisions/0005). Like the sweep of holds (money/process-lease.ts), a
  * process takes over from others only once its own lease has run unbroken: after an outage of the database all of them
  * have expired.
  */

@@ -1,5 +1,5 @@
 /**
- * One attempt at a text call in the background (docs/decisions/0049). What it does can be repeated at any time: the
+ * One attempt at a text call in the background (docs/decisions/0023). What it does can be repeated at any time: the
  * hold belongs to the call, only the last attempt records an outcome, and only what was recorded is settled.
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';

@@ -1,5 +1,5 @@
 /**
- * Pruning of text calls (docs/decisions/0055): those that were settled long ago are exported to the object store, and
+ * Pruning of text calls (docs/decisions/0026): those that were settled long ago are exported to the object store, and
  * then deleted from the database. The ledger is the permanent record of their money, and is not touched; what else is
  * computed from calls is kept in the transaction that deletes them. A pass may be killed anywhere: what it exported
  * without deleting it is exported again, and its own export is swept.
@@ -234,7 +234,7 @@ const lockCalls: Statement = {
 };
 /**
  * In a statement of its own, which sees what others committed before the rows were locked. A settled call changes only
- * if the database lost its settlement (docs/decisions/0037), and then it is not what was exported.
+ * if the database lost its settlement (docs/decisions/0005), and then it is not what was exported.
  */
 const selectUnchanged: Statement = {
   name: 'select_unchanged_text_calls_to_prune',

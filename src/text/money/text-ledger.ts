@@ -237,7 +237,7 @@ type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputT
 
 /**
  * What an API process remembers of its own text calls, in addition to the database. A database that loses its last
- * commits (docs/decisions/0037) loses settlements too: such a call is open again, while its process is still running
+ * commits (docs/decisions/0005) loses settlements too: such a call is open again, while its process is still running
  * and considers it settled.
  */
 interface OwnCalls {
