@@ -5,7 +5,7 @@
  * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts) and the tasks themselves
  * (src/tasks/lifecycle/prune.ts). Promotions that seem abandoned are requested again.
  */
-import { deleteOldBatches } from '../src/batches/retention.ts';
+import { deleteOldBatches } from '../src/batches/batch-record.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import { expireOutputs } from '../src/objects/outputs/outputs.ts';
 import { deleteOldMultipartUploads } from '../src/objects/multipart-uploads.ts';

@@ -3,19 +3,20 @@
  * two that work at once do no harm.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Statement } from '../database/database.ts';
+import type { BatchProblem } from '@darkroom/api/openai/batches';
+import type { Queryable, Statement } from '../database/database.ts';
+import { ObjectNotFoundError, StoreUnavailableError } from '../objects/stores/object-store.ts';
+import { readOwner } from '../objects/stores/claimed-store.ts';
 import { cancelWaitingBatchCalls } from '../text/background/batch-calls.ts';
 import { readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';
 import { feedLines } from './feed.ts';
+import type { Fed } from './feed.ts';
 import { finalizeBatch } from './finalize.ts';
 import type { BatchEnd } from './finalize.ts';
-import { createLineSource } from './line-source.ts';
-import type { LineSource } from './line-source.ts';
-import { StoreUnavailableError } from '../objects/stores/object-store.ts';
-import { isInputLost, markInputLost } from './lost-input.ts';
-import type { Fed } from './record-fed.ts';
+import { createLineSource } from './input-lines.ts';
+import type { LineSource } from './input-lines.ts';
 import { settleLines } from './settle-lines.ts';
 import { validateBatch } from './validate.ts';
 
@@ -179,4 +180,32 @@ async function drain(context: BatchContext, batch: Batch, status: BatchEnd, sign
     return current.linesSettled > batch.linesSettled;
   }
   return finish(context, batch, status, signal);
+}
+
+const markLost: Statement = {
+  name: 'mark_input_of_batch_lost',
+  text: 'UPDATE batches SET problems = $2 WHERE id = $1 AND problems IS NULL AND ended_at IS NULL',
+};
+
+/**
+ * Whether an error means that the input file has vanished from the store. A store without the mark of this installation
+ * is not the one that had the file.
+ */
+async function isInputLost(
+  { store, installationId }: Pick<BatchContext, 'store' | 'installationId'>,
+  error: unknown,
+): Promise<boolean> {
+  return error instanceof ObjectNotFoundError && (await readOwner(store)) === installationId;
+}
+
+/** Its lines in progress end, and then the batch fails with the results that there are. */
+async function markInputLost(database: Queryable, { id }: Batch): Promise<void> {
+  const problem: BatchProblem = {
+    code: 'input_file_lost',
+    message:
+      'the input file is no longer in the store; in the files with the results, custom_id is null, and id ends with the number of the line',
+    param: null,
+    line: null,
+  };
+  await database.query(markLost, [id, JSON.stringify([problem])]);
 }

@@ -1,16 +1,12 @@
-/** The rows of batches (contract §10): creating, reading, listing and cancelling them. */
+/**
+ * The rows of batches (contract §10): reading, listing and cancelling them, which process works on which, and how long
+ * they are kept.
+ */
 import type { BatchEndpoint, BatchProblem, BatchStatus, WaitReason } from '@darkroom/api/openai/batches';
-import { COMPLETION_WINDOW_SECONDS } from '@darkroom/api/openai/batches';
-import type { Database, Queryable, Statement } from '../database/database.ts';
+import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { newId } from '../domain/ids.ts';
-import { IdempotencyMismatchError } from '../tasks/create/used-keys.ts';
-import { compareKeyed, findRepeated } from './repeated-create.ts';
-
-/** The maximum number of batches of an account that have not ended. */
-const MAX_OPEN_BATCHES = 100;
-/** `Retry-After` beyond it: batches take minutes to hours. */
-const RETRY_BATCH_SECONDS = 60;
+import { KEYED_BATCH_PREFIX } from '../domain/ids.ts';
+import type { Backlog, OpenBatches } from '../telemetry/metrics-service.ts';
 
 const BATCH_ID = /^batch_[0-9A-HJKMNP-TV-Z]{26}$/;
 
@@ -64,17 +60,6 @@ export class BatchNotFoundError extends DarkroomError {
   override readonly kind = 'not_found';
 }
 
-/** The account has as many batches in progress as it may. */
-export class BatchesFullError extends DarkroomError {
-  override readonly name = 'BatchesFullError';
-  override readonly kind = 'rate_limited';
-  override readonly retryAfterSeconds = RETRY_BATCH_SECONDS;
-
-  constructor() {
-    super(`this account has ${MAX_OPEN_BATCHES} batches in progress, which is all it may; wait until one has ended`);
-  }
-}
-
 /** The batch has ended, or its files are being written. */
 export class BatchEndedError extends DarkroomError {
   override readonly name = 'BatchEndedError';
@@ -98,101 +83,6 @@ export const BATCH_COLUMNS = `id, account_id AS "accountId", key_id AS "keyId", 
   ${seconds('created_at', 'createdAt')}, ${seconds('expires_at', 'expiresAt')},
   ${seconds('in_progress_at', 'inProgressAt')}, ${seconds('finalizing_at', 'finalizingAt')},
   ${seconds('cancelling_at', 'cancellingAt')}, ${seconds('ended_at', 'endedAt')}`;
-
-const lockBatches: Statement = {
-  name: 'lock_batches',
-  text: `SELECT pg_advisory_xact_lock(hashtextextended('batches:' || $1::text, 0))`,
-};
-const countOpen: Statement = {
-  name: 'count_open_batches',
-  text: 'SELECT count(*)::integer AS open FROM batches WHERE account_id = $1 AND ended_at IS NULL',
-};
-const insertBatch: Statement = {
-  name: 'insert_batch',
-  text: `INSERT INTO batches (id, account_id, key_id, endpoint, completion_window, metadata, input_file_id,
-                              input_object_key, input_bytes, output_kept_seconds, created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11::float8), to_timestamp($12::float8))
-         RETURNING ${BATCH_COLUMNS}`,
-};
-
-/** What a client asks for. */
-export type BatchRequest = Pick<
-  Batch,
-  'accountId' | 'keyId' | 'endpoint' | 'completionWindow' | 'metadata' | 'inputFileId' | 'outputKeptSeconds'
->;
-export type NewBatch = BatchRequest & Pick<Batch, 'inputObjectKey' | 'inputBytes'>;
-
-/** How an attempt before this request is recognised. */
-export interface BatchRepetition {
-  /** The id that follows from the Idempotency-Key of the request; undefined: it has none. */
-  readonly keyedId: string | undefined;
-  /** Whether it is an automatic retry, which counts without a key alone. */
-  readonly isRetry: boolean;
-}
-
-/**
- * Records a batch, which is due at once.
- *
- * @param now milliseconds since 1970.
- * @throws {BatchesFullError} @throws {IdempotencyMismatchError}
- */
-export async function createBatch(
-  database: Database,
-  batch: NewBatch,
-  now: number,
-  repetition: BatchRepetition,
-): Promise<Batch> {
-  const { accountId } = batch;
-  return database.transaction(async (transaction) => {
-    // One after another, so that together they cannot pass the limit.
-    await transaction.query(lockBatches, [accountId]);
-    const earlier = await findEarlier(transaction, batch, now, repetition);
-    if (earlier !== undefined) return earlier;
-    const [count] = await transaction.query<{ open: number }>(countOpen, [accountId]);
-    if ((count?.open ?? 0) >= MAX_OPEN_BATCHES) throw new BatchesFullError();
-    const id = repetition.keyedId ?? newId('batch');
-    const createdAt = now / 1000;
-    const [created] = await transaction.query<Batch>(insertBatch, [
-      id,
-      accountId,
-      batch.keyId,
-      batch.endpoint,
-      batch.completionWindow,
-      batch.metadata === null ? null : JSON.stringify(batch.metadata),
-      batch.inputFileId,
-      batch.inputObjectKey,
-      batch.inputBytes,
-      batch.outputKeptSeconds,
-      createdAt,
-      Math.floor(createdAt) + COMPLETION_WINDOW_SECONDS,
-    ]);
-    if (created === undefined) throw new Error('a batch was not inserted');
-    return created;
-  });
-}
-
-/** @returns the batch with this id, if an equal request has created it. @throws {IdempotencyMismatchError} */
-export async function findKeyedBatch(
-  database: Queryable,
-  keyedId: string,
-  request: BatchRequest,
-): Promise<Batch | undefined> {
-  const isSame = await compareKeyed(database, keyedId, request);
-  if (isSame === false) throw new IdempotencyMismatchError();
-  return isSame === undefined ? undefined : readBatch(database, keyedId, request.accountId);
-}
-
-/** The batch that an attempt before has created. */
-async function findEarlier(
-  transaction: Queryable,
-  batch: NewBatch,
-  now: number,
-  { keyedId, isRetry }: BatchRepetition,
-): Promise<Batch | undefined> {
-  if (keyedId !== undefined) return findKeyedBatch(transaction, keyedId, batch);
-  const repeated = isRetry ? await findRepeated(transaction, batch, now) : undefined;
-  return repeated === undefined ? undefined : readBatch(transaction, repeated, batch.accountId);
-}
 
 const selectBatch: Statement = {
   name: 'select_batch',
@@ -286,4 +176,57 @@ const renewLeases: Statement = {
 /** Renews leases. One that is about to end is left, as is a batch that has just been postponed. */
 export async function renewBatchLeases(database: Queryable, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await database.query(renewLeases, [ids]);
+}
+
+/** Rows of a partial index. */
+const selectOpen: Statement = {
+  name: 'select_open_batches',
+  text: `SELECT status, count(*)::integer AS count,
+                greatest(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+           FROM batches WHERE ended_at IS NULL GROUP BY status`,
+};
+
+type OpenBatchesRow = Backlog & { readonly status: keyof OpenBatches };
+
+/** For the metrics: how many batches have not ended, by their status, and for how long the oldest has been open. */
+export async function readOpenBatches(database: Queryable): Promise<OpenBatches> {
+  const rows = await database.query<OpenBatchesRow>(selectOpen);
+  const of = (status: OpenBatchesRow['status']): Backlog => {
+    const row = rows.find((each) => each.status === status);
+    return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
+  };
+  return {
+    validating: of('validating'),
+    in_progress: of('in_progress'),
+    cancelling: of('cancelling'),
+    finalizing: of('finalizing'),
+  };
+}
+
+/** How long a batch is listed after its end: as long as its files are kept at most. */
+const KEPT_SECONDS = 30 * 86_400;
+
+const deleteOld: Statement = {
+  name: 'delete_old_batches',
+  text: `WITH old AS (
+           DELETE FROM batches WHERE id IN (
+             SELECT id FROM batches WHERE ended_at <= to_timestamp($1::float8) AND NOT starts_with(id, $3)
+              ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+           RETURNING id),
+         rejections AS (DELETE FROM batch_rejections WHERE batch_id IN (SELECT id FROM old))
+         SELECT id FROM old`,
+};
+
+/**
+ * Deletes batches that ended long ago; their tasks and files are not affected. Those with an Idempotency-Key are kept:
+ * the key would create the batch a second time under the same id, and the ids of its lines follow from that.
+ *
+ * @returns how many, at most `limit`.
+ */
+export async function deleteOldBatches(
+  database: Queryable,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number> {
+  const rows = await database.query(deleteOld, [now / 1000 - KEPT_SECONDS, limit, KEYED_BATCH_PREFIX]);
+  return rows.length;
 }

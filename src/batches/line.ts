@@ -1,11 +1,15 @@
 /** One line of a batch: OpenAI's `{custom_id, method, url, body}`. */
+import type { Queryable } from '../database/database.ts';
+import { DarkroomError } from '../domain/darkroom-error.ts';
 import { isRecord } from '../domain/json-members.ts';
 import { JSON_BOUNDS, JsonBoundsError, createJsonScanner } from '../domain/json-scanner.ts';
-import { DarkroomError } from '../domain/darkroom-error.ts';
+import { ObjectNotFoundError, StoreUnavailableError } from '../objects/stores/object-store.ts';
+import { readOwner } from '../objects/stores/claimed-store.ts';
 import type { BodyFacts } from '../tasks/record/body-facts.ts';
+import { readBatch } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
-import { MAX_LINE_BYTES, readLine } from './input-lines.ts';
-import type { InputLine, LineReading } from './input-lines.ts';
+import { MAX_LINE_BYTES, memoryOf, readLine, readLines } from './input-lines.ts';
+import type { InputLine, LinePosition, LineReading } from './input-lines.ts';
 
 /** The longest `custom_id`, in characters. */
 const MAX_CUSTOM_ID = 512;
@@ -68,11 +72,6 @@ type ParsedJson =
 /** What parsing lines needs. */
 export interface LineParsing extends LineReading {
   readonly lineBodies: LineBodies;
-}
-
-/** The bytes of memory that lines take when they are parsed. */
-export function memoryOf(lines: readonly Pick<InputLine, 'sizeBytes'>[]): number {
-  return lines.reduce((sum, { sizeBytes }) => sum + (sizeBytes > MAX_LINE_BYTES ? 0 : sizeBytes), 0);
 }
 
 /** Parses a line for which memory is reserved. @throws {ShareExhaustedError} no thread was free for it. */
@@ -139,4 +138,42 @@ function broken(customId: string | null, problem: string, code: string, param?: 
 /** The Idempotency-Key of the task of a line: a repeated feed finds the task. */
 export function lineKey(batchId: string, line: number): string {
   return `${batchId}:${line}`;
+}
+
+interface InputSource extends LineParsing {
+  readonly database: Queryable;
+}
+
+/**
+ * Reads the body of a line, for work that continues after the line was fed.
+ *
+ * @param hold takes the memory for so many bytes, before anything of the line is in memory.
+ * @throws {InvalidLineError} it is no request, or the input is lost.
+ * @throws {StoreUnavailableError} the input cannot be read now.
+ * @throws {ShareExhaustedError} no thread was free for it.
+ * @throws what `hold` throws.
+ */
+export async function readLineBody(
+  source: InputSource,
+  batchId: string,
+  from: LinePosition,
+  { signal, hold }: { readonly signal: AbortSignal; readonly hold: (bytes: number) => void },
+): Promise<Pick<ParsedLine, 'body' | 'isLarge'>> {
+  const batch = await readBatch(source.database, batchId);
+  try {
+    for await (const line of readLines(source, batch, signal, from)) {
+      hold(memoryOf([line]));
+      const { body, isLarge, problem } = await parseLine(source, batch, line, 'body', signal);
+      if (problem !== undefined) throw problem;
+      return { body, isLarge };
+    }
+  } catch (error) {
+    if (!(error instanceof ObjectNotFoundError)) throw error;
+    // A store without a mark is not the one that had the file (advance.ts).
+    const hasOwner = (await readOwner(source.store)) !== undefined;
+    throw hasOwner
+      ? new InvalidLineError('the input file is no longer in the store', 'input_file_lost')
+      : new StoreUnavailableError('read', { cause: error });
+  }
+  throw new InvalidLineError('the input ends before it', 'invalid_json_line');
 }

@@ -7,7 +7,7 @@ import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { taskIdForKey } from '../domain/ids.ts';
 import { readBatchCallStates } from '../text/background/batch-calls.ts';
-import type { TokenUsage } from '../text/events.ts';
+import type { TokenUsage } from '../text/source.ts';
 import { BATCH_COLUMNS } from './batch-record.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';

@@ -4,19 +4,16 @@
  * accepted with.
  */
 import { createHash } from 'node:crypto';
-import { Type } from 'typebox';
-import type { Static, TObject, TSchema } from 'typebox';
-import { canonicalJson } from '../domain/canonical-json.ts';
-import type { Protocol } from './protocol.ts';
-import { PROVIDER_NAME } from './provider-name.ts';
 import { TASK_MODALITIES } from '@darkroom/api/facts/modalities';
 import type { TaskModality } from '@darkroom/api/facts/modalities';
 import { PricingSchema, UNIT_PRICE } from '@darkroom/api/tasks/pricing';
-import { DialectsSchema } from './openai-endpoints.ts';
+import { Type } from 'typebox';
+import type { Static, TObject, TSchema } from 'typebox';
+import { canonicalJson } from '../domain/canonical-json.ts';
 import { USAGE_NAMES } from '../domain/provider-usage.ts';
 import type { UsageName } from '../domain/provider-usage.ts';
-
-export type { LateCancel } from '@darkroom/api/tasks/pricing';
+import { DialectsSchema } from './openai-endpoints.ts';
+import type { Protocol } from './protocol.ts';
 
 /** What a model makes. */
 export type Modality = TaskModality;
@@ -29,6 +26,8 @@ export const EditorSchema = Type.String({
   description: 'The JSON Schema of the file, for editors: `npm run admin -- models schema` prints it.',
 });
 
+/** The name of a provider, which is that of its credential and of its directory too. */
+export const PROVIDER_NAME = '^[a-z0-9][a-z0-9_]{0,63}$';
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9][A-Za-z0-9._:/-]*$' });
 const RouteName = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
 

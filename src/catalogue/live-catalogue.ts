@@ -12,8 +12,8 @@ import type { Catalogue, CatalogueState } from './catalogue.ts';
 import { definitionHash } from './definition.ts';
 import type { CatalogueModel } from './text-definition.ts';
 import { createModelReader } from './load-models.ts';
-import type { ReadModels } from './load-models.ts';
-import { lossesOf } from './losses.ts';
+import type { ProvenModels, ReadModels } from './load-models.ts';
+import { lossesOf } from './work-cost.ts';
 import { isProviderFile, isSameTexts, listModelDirectories, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelFileError, ModelTexts } from './model-files.ts';
 import type { LastGoodFiles } from './last-good-files.ts';
@@ -21,7 +21,6 @@ import type { PinnedDefinitions } from './pinned-definitions.ts';
 import { NO_SETTINGS, createOffer, findMissing, providerNamesOf } from './offer.ts';
 import type { OfferedProvider, ProviderSettings } from './offer.ts';
 import type { Protocol } from './protocol.ts';
-import type { ProvenModels } from './proven-models.ts';
 import { watchDirectories } from './watch-directories.ts';
 
 /** The settings of providers in this process. */

@@ -5,34 +5,28 @@
 import path from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { findDialectProblems } from './dialect-proof.ts';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { packageFile } from '../config/package-root.ts';
+import { compileCheck, compileViolations } from '../schema/schema-validation.ts';
+import type { Check, FindViolations } from '../schema/schema-validation.ts';
 import { DEFAULT_ROUTE, modelDefinitionSchema, upstreamSchema } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
+import { findDialectProblems } from './dialect-proof.ts';
 import { expandPools } from './expand-pools.ts';
 import { withDefaults } from './input-defaults.ts';
-import { findMediaTypeProblems } from './media-proof.ts';
+import { findMediaTypeProblems, findTranscriptionProblem } from './media-proof.ts';
 import { ModelFileError, isProviderFile, parseModelFile, readModelTexts, throwProblems } from './model-files.ts';
 import type { ModelTexts } from './model-files.ts';
 import { NO_SETTINGS, createOffer } from './offer.ts';
+import { findCostProblem, findPricingProblem } from './price-proof.ts';
+import { worstCaseCost } from './price.ts';
 import { findUpstreamProblems } from './protocol.ts';
 import type { Protocol, UpstreamProblem } from './protocol.ts';
-import { findCostProblem, findPricingProblem } from './price-proof.ts';
-import { findTranscriptionProblem } from './transcription-proof.ts';
-import { locateProblems } from './locate-problems.ts';
-import type { Problem } from './locate-problems.ts';
-import { mergeProviders } from './provider-file.ts';
-import type { KnownProviders, ProviderFile } from './provider-file.ts';
-import { NOTHING_PROVEN, hashOfModel } from './proven-models.ts';
-import type { ProvenModels } from './proven-models.ts';
-import { createProviderReader } from './read-providers.ts';
-import { worstCaseCost } from './price.ts';
-import { compileCheck, compileViolations } from '../schema/schema-validation.ts';
-import type { Check, FindViolations } from '../schema/schema-validation.ts';
-import { TextModelDefinitionSchema, TextUpstreamSchema, isTextModel } from './text-definition.ts';
+import { createProviderReader, locateProblems, mergeProviders } from './provider-file.ts';
+import type { KnownProviders, Problem, ProviderFile } from './provider-file.ts';
+import { TextModelDefinitionSchema, TextUpstreamSchema, findTextModelProblem, isTextModel } from './text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from './text-definition.ts';
-import { findTextModelProblem } from './text-proof.ts';
-
-export { ModelFileError } from './model-files.ts';
 
 /**
  * The content of model files. A bad file keeps the definition that it had when it was last good, so that it blocks no
@@ -61,6 +55,14 @@ export type ModelReader = (texts: ModelTexts) => Promise<ReadModels>;
  * milliseconds to compile, and a catalogue may have thousands.
  */
 const TURN_MS = 50;
+
+/** Written by the build's last step (src/commands/prove-models.ts). */
+export const PROVEN_MODELS = packageFile('dist/proven-models.json');
+
+/** The hashes of files with what their providers add to them. */
+export type ProvenModels = ReadonlySet<string>;
+
+const NOTHING_PROVEN: ProvenModels = new Set();
 
 /**
  * Reads every model file of the directories, in the order of their names. Models of providers that need a setting are
@@ -321,4 +323,20 @@ function schemaProblemsIn(definition: ModelDefinition): readonly string[] {
     ...findDialectProblems(definition),
     ...new Set(ofExamples),
   ];
+}
+
+/** @param merged the parsed file with what its provider adds. */
+export function hashOfModel(merged: unknown): string {
+  return createHash('sha256').update(JSON.stringify(merged)).digest('hex');
+}
+
+/**
+ * The model files that the build has read without a problem. An api takes them as they are: to prove the hundred files
+ * of the package anew takes it longer than all else that it does when it starts.
+ *
+ * @returns none where the build had no model files.
+ */
+export async function readProvenModels(): Promise<ProvenModels> {
+  const text = await readFile(PROVEN_MODELS, 'utf8').catch(() => '[]');
+  return new Set(JSON.parse(text) as readonly string[]);
 }

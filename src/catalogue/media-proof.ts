@@ -1,9 +1,11 @@
 /**
- * What a model file says about media, checked against its input schema: a field with files is one that the schema marks
- * with `contentMediaType`, and that is the type of files, or `image/*` for all of a kind. Which values of an input are
- * files is determined by `mediaOf` (src/tasks/record/input-media.ts), which reads the same keywords.
+ * What a model file says about media and transcripts, checked against its input schema: a field with files is one that
+ * the schema marks with `contentMediaType`, and that is the type of files, or `image/*` for all of a kind. Which values
+ * of an input are files is determined by `mediaOf` (src/tasks/record/input-media.ts), which reads the same keywords.
  */
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord, memberOf } from '../domain/json-members.ts';
+import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
+import type { ModelDefinition } from './definition.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -17,6 +19,9 @@ const MAX_SCHEMA_DEPTH = 64;
 const WITH_SCHEMA = ['items', 'additionalProperties', 'contains', 'not', 'if', 'then', 'else'] as const;
 const WITH_LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const;
 const WITH_MAP = ['properties', 'patternProperties', '$defs', 'dependentSchemas'] as const;
+
+/** The position of what a transcription is written as. */
+const FORMATS_PLACE = `inputSchema.properties.${FORMATS_FIELD}`;
 
 /** A `contentMediaType`, which can be any JSON, and the position of its schema. */
 interface FoundMediaType {
@@ -96,4 +101,31 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/**
+ * What the input schema of a transcription has to have, beyond what that of every model has.
+ *
+ * @returns the problem, with its position in the file; undefined: none, or the model makes media.
+ */
+export function findTranscriptionProblem({ modality, inputSchema }: ModelDefinition): string | undefined {
+  if (modality !== 'transcription') return undefined;
+  const properties = memberOf(inputSchema, 'properties');
+  if (!mediaTypesIn(inputSchema).some(({ type }) => /^(audio|video)\//.test(String(type)))) {
+    return 'inputSchema.properties: a transcription needs a field with "contentMediaType": "audio/*" or "video/*"';
+  }
+  const formats = memberOf(properties, FORMATS_FIELD);
+  // Without the field, a task makes JSON.
+  if (formats === undefined) return undefined;
+  const choices = memberOf(memberOf(formats, 'items'), 'enum');
+  const names: readonly unknown[] = Array.isArray(choices) ? choices : [];
+  const known = TRANSCRIPT_FORMATS.join(', ');
+  if (memberOf(formats, 'type') !== 'array' || names.length === 0)
+    return `${FORMATS_PLACE}: it lists formats, from ${known}`;
+  const unknown = names.find((name) => !TRANSCRIPT_FORMATS.some((format) => format === name));
+  if (unknown !== undefined) return `${FORMATS_PLACE}: there is no ${JSON.stringify(unknown)}, only ${known}`;
+  if (memberOf(formats, 'minItems') !== 1 || memberOf(formats, 'uniqueItems') !== true) {
+    return `${FORMATS_PLACE}: it needs "minItems": 1 and "uniqueItems": true`;
+  }
+  return undefined;
 }

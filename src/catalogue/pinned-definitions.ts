@@ -1,11 +1,11 @@
 /**
  * Definitions by their hash: stored when a process loads its catalogue, read by workers for the tasks accepted under
  * them. What a hash names never changes, so a definition once read is cached. Those of text models are not read here;
- * they are stored for the names that an installation knows (known-models.ts).
+ * they are stored for the names that an installation knows.
  */
-import { LRUCache } from 'lru-cache';
-import type { Database, Statement } from '../database/database.ts';
 import type { TaskModality } from '@darkroom/api/facts/modalities';
+import { LRUCache } from 'lru-cache';
+import type { Database, Queryable, Statement } from '../database/database.ts';
 import { definitionHash, fullNameOf } from './definition.ts';
 import type { ModelDefinition } from './definition.ts';
 import { isMediaModel } from './text-definition.ts';
@@ -69,4 +69,20 @@ export function createPinnedDefinitions(database: Database): PinnedDefinitions {
       return { hashes: rows.map(({ hash }) => hash), models: [...new Set(names)] };
     },
   };
+}
+
+const selectUnknown: Statement = {
+  name: 'select_unknown_models',
+  text: `SELECT w.name FROM unnest($1::text[]) WITH ORDINALITY AS w (name, place)
+          WHERE NOT EXISTS (SELECT 1 FROM model_definitions d WHERE d.name = w.name) ORDER BY w.place`,
+};
+
+/**
+ * For commands that work on the database alone.
+ *
+ * @returns the names that no api process has ever loaded, in their order.
+ */
+export async function findUnknownModels(database: Queryable, names: readonly string[]): Promise<readonly string[]> {
+  const rows = await database.query<{ name: string }>(selectUnknown, [names]);
+  return rows.map(({ name }) => name);
 }

@@ -1,15 +1,20 @@
 /**
- * The form of a provider file, `providers/<name>/provider.json` in a directory of model files: what all models of one
- * provider have in common. An upstream of a model refers to it by `provider` and has its `upstream` merged under its
- * own members (RFC 7396), so that a pinned definition contains everything and refers to nothing.
+ * Provider files, `providers/<name>/provider.json` in a directory of model files: what all models of one provider have
+ * in common. An upstream of a model refers to it by `provider` and has its `upstream` merged under its own members
+ * (RFC 7396), so that a pinned definition contains everything and refers to nothing. What is wrong with a member is
+ * reported for the file that it comes from.
  */
-import { isRecord } from '../domain/json-members.ts';
+import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
-import { EditorSchema } from './definition.ts';
-import { ModelFileError } from './model-files.ts';
-import { PROVIDER_NAME } from './provider-name.ts';
+import { hasMember, isRecord, memberOf } from '../domain/json-members.ts';
 import { compileCheck } from '../schema/schema-validation.ts';
+import { EditorSchema, PROVIDER_NAME } from './definition.ts';
+import { ModelFileError, isProviderFile, parseModelFile } from './model-files.ts';
+import type { ModelTexts } from './model-files.ts';
+import { describeUpstreamProblem } from './protocol.ts';
+import type { UpstreamProblem } from './protocol.ts';
 
 const HttpsUrl = Type.String({ minLength: 1, maxLength: 2048, pattern: '^https://' });
 
@@ -98,7 +103,7 @@ export function providerFileForm(upstreams: readonly TObject[]): TObject {
 }
 
 /** @param upstreams as of `providerFileForm`. */
-export function providerFileCheck(
+function providerFileCheck(
   upstreams: readonly TObject[],
 ): (file: string, parsed: unknown) => ProviderFile | ModelFileError {
   const check = compileCheck(providerFileForm(upstreams), 'invalid provider file');
@@ -171,4 +176,123 @@ function mergePatch(target: unknown, patch: unknown): unknown {
     else merged.set(name, mergePatch(merged.get(name), value));
   }
   return Object.fromEntries(merged);
+}
+
+interface ReadProviders {
+  /** The same object as long as no provider has changed. */
+  readonly known: KnownProviders;
+  readonly problems: readonly ModelFileError[];
+}
+
+/**
+ * Reads the provider files of some directories. A bad one keeps what it was when it was last good.
+ *
+ * @param upstreams the forms of an upstream; where several have a member, the last one defines it.
+ */
+export function createProviderReader(upstreams: readonly TObject[]): (texts: ModelTexts) => ReadProviders {
+  const check = providerFileCheck(upstreams);
+  let accepted = new Map<string, { readonly text: string; readonly provider: ProviderFile }>();
+  let known: KnownProviders = { byName: new Map(), files: new Map(), invalid: new Set() };
+  return (texts) => {
+    const problems: ModelFileError[] = [];
+    const readable: typeof accepted = new Map();
+    const byName = new Map<string, ProviderFile>();
+    const files = new Map<string, string>();
+    const invalid = new Set<string>();
+    for (const [file, text] of texts) {
+      if (!isProviderFile(file)) continue;
+      const before = accepted.get(file);
+      const read = before !== undefined && before.text === text ? before.provider : readProvider(file, text, check);
+      const other = read instanceof ModelFileError ? undefined : byName.get(read.name);
+      const problem =
+        other === undefined ? read : new ModelFileError(file, `name: another provider is called ${other.name}`);
+      if (problem instanceof ModelFileError) problems.push(problem);
+      const provider = problem instanceof ModelFileError ? before?.provider : problem;
+      if (provider === undefined) invalid.add(nameIn(file));
+      if (provider === undefined || byName.has(provider.name)) continue;
+      readable.set(file, { text: typeof text === 'string' ? text : '', provider });
+      byName.set(provider.name, provider);
+      files.set(provider.name, file);
+    }
+    accepted = readable;
+    const isSame =
+      isDeepStrictEqual(invalid, known.invalid) &&
+      isDeepStrictEqual(files, known.files) &&
+      [...byName].every(([name, provider]) => known.byName.get(name) === provider);
+    if (!isSame) known = { byName, files, invalid };
+    return { known, problems };
+  };
+}
+
+function readProvider(
+  file: string,
+  text: string | ModelFileError,
+  check: ReturnType<typeof providerFileCheck>,
+): ProviderFile | ModelFileError {
+  if (text instanceof ModelFileError) return text;
+  try {
+    const provider = check(file, parseModelFile(file, text));
+    if (provider instanceof ModelFileError || provider.name === nameIn(file)) return provider;
+    return new ModelFileError(file, `name: the provider in this directory is ${nameIn(file)}`);
+  } catch (error) {
+    if (error instanceof ModelFileError) return error;
+    throw error;
+  }
+}
+
+/** The name that the provider of a file has: that of its directory. */
+function nameIn(file: string): string {
+  return path.basename(path.dirname(file));
+}
+
+/** A problem with its position in the model file, or of an upstream. */
+export type Problem = string | UpstreamProblem;
+
+interface ModelFile {
+  readonly file: string;
+  /** Its own content. */
+  readonly own: unknown;
+  readonly providers: KnownProviders;
+}
+
+/**
+ * Finds out in which file each problem is, and its position there: an upstream that refers to a provider has members of
+ * two files.
+ *
+ * @returns the problems with their files. A file of a provider need not fit the input of every model.
+ */
+export function locateProblems(problems: readonly Problem[], model: ModelFile): readonly ModelFileError[] {
+  return problems.flatMap((problem) => {
+    if (typeof problem === 'string') return new ModelFileError(model.file, problem);
+    const providerFile = problem.kind === 'gap' ? undefined : findProviderFile(problem, model);
+    if (providerFile === undefined) return new ModelFileError(model.file, describeUpstreamProblem(problem));
+    return problem.kind === 'input' ? [] : new ModelFileError(providerFile, `upstream.${problem.problem}`);
+  });
+}
+
+/** The file of the provider, if it is the one that has the member. */
+function findProviderFile({ route, index, problem }: UpstreamProblem, model: ModelFile): string | undefined {
+  const { own, providers } = model;
+  const entry = memberOf(memberOf(memberOf(memberOf(own, 'routes'), route), 'upstreams'), String(index));
+  const name = memberOf(entry, 'provider');
+  const provider = typeof name === 'string' ? providers.byName.get(name) : undefined;
+  if (provider === undefined) return undefined;
+  const [position = ''] = problem.split(':', 1);
+  return isOfProvider(position.split('.'), entry, provider.upstream) ? providers.files.get(provider.name) : undefined;
+}
+
+/** Whether the first step that the model file does not have is in that of the provider. */
+function isOfProvider(steps: readonly string[], own: unknown, provided: unknown): boolean {
+  let [ofModel, ofProvider] = [own, provided];
+  for (const step of steps) {
+    if (hasMember(ofModel, step)) {
+      ofModel = memberOf(ofModel, step);
+      ofProvider = memberOf(ofProvider, step);
+      // Anything but an object replaces what the provider has.
+      if (!isRecord(ofModel)) return false;
+      continue;
+    }
+    return hasMember(ofProvider, step);
+  }
+  return false;
 }

@@ -3,17 +3,14 @@
  * distinguished by `"modality": "text"`. Nothing of a text call outlives the call, so a definition is read where the
  * call starts and is not pinned.
  */
-import { Type } from 'typebox';
-import type { Static } from 'typebox';
-import { EditorSchema } from './definition.ts';
-import type { ModelDefinition } from './definition.ts';
-import { PROVIDER_NAME } from './provider-name.ts';
 import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
 import type { TextFeature } from '@darkroom/api/facts/text-features';
 import { TextPricingSchema } from '@darkroom/api/tasks/text-pricing';
-
-export { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
-export type { TextFeature } from '@darkroom/api/facts/text-features';
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
+import { EditorSchema, PROVIDER_NAME } from './definition.ts';
+import type { ModelDefinition } from './definition.ts';
+import { isZeroFactor } from './price-proof.ts';
 
 /** The interfaces of protocol `openai` that an upstream has; each has the first. */
 export const TEXT_APIS = ['chat.completions', 'responses'] as const;
@@ -162,4 +159,41 @@ export function textLimitsOf({ limits }: TextModelDefinition): TextLimits {
     idleSeconds: limits?.idleSeconds ?? 60,
     totalSeconds: limits?.totalSeconds ?? 900,
   };
+}
+
+/**
+ * What a text model's file must satisfy beyond its form: its upstreams can be called, and its bounds fit together.
+ *
+ * @returns the first problem with its position, or undefined.
+ */
+export function findTextModelProblem({
+  upstreams,
+  contextTokens,
+  maxOutputTokens,
+  inputTokens,
+  pricing,
+}: TextModelDefinition): string | undefined {
+  if (isZeroFactor(pricing.batchFactor)) return 'pricing.batchFactor: it is 0';
+  if (maxOutputTokens > contextTokens) {
+    return `maxOutputTokens: ${maxOutputTokens} is more than contextTokens, ${contextTokens}`;
+  }
+  if (inputTokens?.tokenizer !== undefined && inputTokens.tokensPerByte !== undefined) {
+    return 'inputTokens: tokenizer and tokensPerByte exclude each other; keep one';
+  }
+  for (const [index, upstream] of upstreams.entries()) {
+    const problem = findUpstreamProblem(upstream);
+    if (problem !== undefined) return `upstreams.${index}.${problem}`;
+  }
+  return undefined;
+}
+
+function findUpstreamProblem({ protocol, baseUrl, secret, apis }: TextUpstream): string | undefined {
+  if (protocol === 'embedded') {
+    if (baseUrl !== undefined) return 'baseUrl: protocol embedded has none';
+    return secret === undefined ? undefined : 'secret: protocol embedded has none';
+  }
+  if (baseUrl === undefined) return 'baseUrl: missing for protocol openai';
+  if (!URL.canParse(baseUrl)) return 'baseUrl: not an address';
+  if (apis !== undefined && !apis.includes('chat.completions')) return 'apis: chat.completions is missing';
+  return undefined;
 }

@@ -3,9 +3,8 @@
  * again. One that has a problem is left to the api, which reports it. Run by scripts/build.mjs.
  */
 import { writeFile } from 'node:fs/promises';
-import { createModelReader } from '../catalogue/load-models.ts';
+import { PROVEN_MODELS, createModelReader } from '../catalogue/load-models.ts';
 import { readModelTexts } from '../catalogue/model-files.ts';
-import { PROVEN_MODELS } from '../catalogue/proven-models.ts';
 import { packageFile } from '../config/package-root.ts';
 import { PROTOCOLS } from '../providers/protocols.ts';
 

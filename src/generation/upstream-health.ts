@@ -1,6 +1,5 @@
 /** What the outcome of a submit shows about the upstream itself: reported to its gate, which all tasks pass. */
-import { ProviderUnknown } from '../providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRejection } from '../providers/provider.ts';
+import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../providers/provider.ts';
 import type { Health } from '../upstreams/gate.ts';
 import type { SubmitAttempt } from './submit-attempt.ts';
 import type { TaskRoute } from './task-route.ts';

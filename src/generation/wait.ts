@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTerminal } from '../domain/task-status.ts';
-import { ProviderUnreachable } from '../providers/provider-unknown.ts';
-import { ProviderFailure } from '../providers/provider.ts';
+import { ProviderFailure, ProviderUnreachable } from '../providers/provider.ts';
 import type { JobState } from '../providers/provider.ts';
 import { beginHandling, readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import { readGeneration, recordFiles } from '../tasks/lifecycle/generations.ts';

@@ -9,7 +9,7 @@ import type { TextSchema, WireModel, WireModelDetail } from '@darkroom/api/tasks
 import type { Static } from 'typebox';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { definitionHash } from '../catalogue/definition.ts';
-import { lossesOf } from '../catalogue/losses.ts';
+import { lossesOf } from '../catalogue/work-cost.ts';
 import { endpointsOf } from '../catalogue/openai-input.ts';
 import { isTextModel } from '../catalogue/text-definition.ts';
 import type { CatalogueModel, TextModelDefinition } from '../catalogue/text-definition.ts';

@@ -15,7 +15,7 @@ import { createWorkflowGateway } from '../temporal/workflow-gateway.ts';
 import { createLastGoodFiles } from '../catalogue/last-good-files.ts';
 import { openLiveCatalogue } from '../catalogue/live-catalogue.ts';
 import type { LiveProviderSettings } from '../catalogue/live-catalogue.ts';
-import { readProvenModels } from '../catalogue/proven-models.ts';
+import { readProvenModels } from '../catalogue/load-models.ts';
 import { packageFile } from '../config/package-root.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';

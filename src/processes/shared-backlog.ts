@@ -2,13 +2,13 @@
  * The backlogs of the installation, counted by one process for all: counting reads every open row, which would cost
  * the database the more, the more processes are scraped.
  */
-import { readOpenBatches } from '../batches/open-batches.ts';
+import { readOpenBatches } from '../batches/batch-record.ts';
 import type { Queryable, Statement } from '../database/database.ts';
 import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../tasks/outbox/backlog.ts';
 import type { OpenTasks } from '../tasks/outbox/backlog.ts';
 import type { Backlog, Hold, StoredState } from '../telemetry/metrics-service.ts';
-import { readOpenCalls } from '../text/background/open-calls.ts';
-import { readOpenTextHolds } from '../text/money/open-holds.ts';
+import { readOpenCalls } from '../text/background/call-record.ts';
+import { readOpenTextHolds } from '../text/money/list-calls.ts';
 
 /** What is counted. Ages are those of the moment when it was. */
 export interface CountedBacklog {

@@ -5,7 +5,7 @@
  */
 import { createUpstreamDatabase } from '../limits/row-databases.ts';
 import { openTextMoney } from '../text/money/text-money.ts';
-import { createEmbeddedTextSource } from '../text/offline/source.ts';
+import { createEmbeddedTextSource } from '../text/offline-source.ts';
 import { loadVocabulary } from '@darkroom/offline-text/tokens';
 import { loadTokenizer } from '../text/tokens.ts';
 import type { TextSource } from '../text/source.ts';

@@ -11,7 +11,7 @@ import { WorkerStoppingError } from '../generation/stopped.ts';
 import { removeStaleScratch } from '../generation/scratch.ts';
 import { STOP_SLOTS } from '../generation/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
-import { longRenderingLimits } from '../providers/embedded/long-renderings.ts';
+import { longRenderingLimits } from '../providers/embedded/engine-pool.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import type { Activities } from '../../workflows/contracts.ts';

@@ -7,9 +7,9 @@ import { deserialize, serialize } from 'node:v8';
 import { lowerThreadPriority } from '@darkroom/media/process-priority';
 import jsonata from 'jsonata';
 import { LRUCache } from 'lru-cache';
+import { UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { parseAnswer } from './json-answer.ts';
 import type { EvaluationError } from './workbench.ts';
-import { parseJson } from './http/parse-json.ts';
 
 // As for large request bodies: a task waits for a large answer for longer than it is read, and the event loops of all
 // processes of this machine do not.
@@ -45,6 +45,10 @@ const MAX_DEPTH = 200;
 const MAX_SEQUENCE = 100_000;
 const MAX_COMPILED = 500;
 const MAX_MESSAGE_LENGTH = 500;
+/**
+ * The maximum length of what `$parseJson` reads, in characters: as long as an answer without files (upstream-calls.ts).
+ */
+const MAX_PARSED_LENGTH = 1024 * 1024;
 
 const compiled = new LRUCache<string, jsonata.Expression>({ max: MAX_COMPILED });
 
@@ -68,6 +72,26 @@ async function evaluate(text: string, { document, variables }: ExpressionScope):
       message: typeof message === 'string' ? message.slice(0, MAX_MESSAGE_LENGTH) : undefined,
       position: typeof position === 'number' ? position : undefined,
     };
+  }
+}
+
+/**
+ * `$parseJson(text)` of the expressions of model files: reads JSON that an answer has as a text. It gives data and
+ * never an expression, unlike `$eval`.
+ *
+ * @returns undefined if it is no text, or no JSON.
+ * @throws {JsonBoundsError} it is nested deeper or has more parts than an answer may have.
+ * @throws {RangeError} it is too long.
+ */
+function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined;
+  if (text.length > MAX_PARSED_LENGTH) throw new RangeError(`the text has more than ${MAX_PARSED_LENGTH} characters`);
+  createJsonScanner(UPSTREAM_JSON_BOUNDS).push(Buffer.from(text, 'utf8'));
+  try {
+    // As an own member it is harmless, but what copies objects member by member would set a prototype.
+    return JSON.parse(text, (name, value: unknown) => (name === '__proto__' ? undefined : value));
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,13 +1,16 @@
 /** What operators set for a provider, validated before it is stored. */
 import type { SecretCipher } from '../accounts/secret-cipher.ts';
+import { storeSetting } from '../accounts/stored-upstream-settings.ts';
+import type { SettingChange } from '../accounts/stored-upstream-settings.ts';
 import { credentialNameOf } from '../catalogue/offer.ts';
 import type { ProviderFile } from '../catalogue/provider-file.ts';
 import type { Database } from '../database/database.ts';
 import { isBaseUrl } from '../domain/base-url.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { findCredentialProblem } from './credential-form.ts';
-import { storeSetting } from '../accounts/stored-upstream-settings.ts';
-import type { SettingChange } from '../accounts/stored-upstream-settings.ts';
+import { findSecretProblem } from './http/auth/auth.ts';
+
+/** The longest key that any server accepts in a header. */
+const MAX_KEY_LENGTH = 8_192;
 
 /** There is no provider of that name among the model files. */
 export class ProviderNotFoundError extends DarkroomError {
@@ -59,4 +62,20 @@ export async function changeProviderSettings(
   }
   if (secret !== undefined) await storeSetting(database, cipher, name, { secret: trimmed });
   if (baseUrl !== undefined) await storeSetting(database, cipher, provider.name, { baseUrl });
+}
+
+/**
+ * Whether a credential has the form that its upstream needs.
+ *
+ * @param upstream what all upstreams of a provider have in common.
+ * @returns what is wrong with the credential, without any of it.
+ */
+function findCredentialProblem(upstream: Readonly<Record<string, unknown>>, secret: string): string | undefined {
+  const { http } = upstream;
+  const auth = typeof http === 'object' && http !== null && 'auth' in http ? http.auth : undefined;
+  const scheme = typeof auth === 'object' && auth !== null && 'scheme' in auth ? auth.scheme : 'bearer';
+  const special = findSecretProblem(String(scheme), secret);
+  if (special !== null) return special;
+  if (!/^[\x21-\x7e]+$/.test(secret)) return 'a key has visible ASCII characters only, and no blanks';
+  return secret.length > MAX_KEY_LENGTH ? `a key has at most ${MAX_KEY_LENGTH} characters` : undefined;
 }

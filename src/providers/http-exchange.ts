@@ -3,18 +3,18 @@
  * time.
  */
 import { CollectedBytes } from '../domain/collected-bytes.ts';
-import type { JsonScanner } from '../domain/json-scanner.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { ThreadEndedError } from '../limits/timed-threads.ts';
+import type { JsonScanner } from '../domain/json-scanner.ts';
 import { createExchanges } from '../upstreams/exchange.ts';
 import type { AnswerHeaders, StartExchange } from '../upstreams/exchange.ts';
+import { retryAfterMsOfBody, retryAfterMsOfHeaders } from './answer-status.ts';
 import type { AnswerThreads } from './answer-threads.ts';
 import { createFileWriter } from './file-writer.ts';
 import type { FileWriter, ReceivedFile } from './file-writer.ts';
 import { parseAnswer } from './json-answer.ts';
 import { discardBody } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
-import { retryAfterMsOfBody, retryAfterMsOfHeaders } from './retry-hints.ts';
 
 /** The maximum size of a file that is the response itself, the same as of one that is downloaded. */
 const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;

@@ -1,8 +1,10 @@
 /**
- * The files in an upstream's output, which may be any JSON: every http(s) URL and every base64 data URL, in order of
- * appearance.
+ * The files that an upstream produced. Its output may be any JSON, in which they are every http(s) URL and every base64
+ * data URL, in order of appearance; of a transcript they are written here.
  */
 import { decodeBase64, isBase64DataUrl, parseDataUrl } from '../domain/data-url.ts';
+import { formatsOf, renderTranscript } from '../transcripts/formats.ts';
+import type { Transcript } from '../transcripts/transcript.ts';
 import { isWebAddress } from './json-answer.ts';
 import type { ProducedFile } from './provider.ts';
 
@@ -36,4 +38,19 @@ function search(output: unknown, depth: number): readonly ProducedFile[] {
 export function filesOfText(text: string): readonly ProducedFile[] {
   if (isWebAddress(text)) return [{ from: 'url', url: text }];
   return isBase64DataUrl(text) ? filesOfBytes(parseDataUrl(text)?.bytes) : [];
+}
+
+/**
+ * The files of a transcript that a provider has reported, in the formats that the input asks for.
+ *
+ * @returns one file for each format, so that its position says which it is; an empty one, which is not delivered, if
+ *   the format needs times and the transcript has none. Nothing if that is so of all.
+ */
+export function filesOfTranscript(
+  transcript: Transcript,
+  input: Readonly<Record<string, unknown>>,
+): readonly ProducedFile[] {
+  const texts = formatsOf(input).map((format) => renderTranscript(transcript, format));
+  if (texts.every((text) => text === undefined)) return [];
+  return texts.map((text = '') => ({ from: 'bytes', bytes: Buffer.from(text, 'utf8') }));
 }

@@ -3,12 +3,21 @@
  */
 import type { Protocol } from '../catalogue/protocol.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
-import { cogProtocol } from './cog/protocol.ts';
-import { httpProtocol } from './http/protocol.ts';
-import { openAiProtocol } from './openai/protocol.ts';
-import { replicateProtocol } from './replicate/protocol.ts';
-import { tasksProtocol } from './tasks/protocol.ts';
-import type { UpstreamProtocol } from './upstream-protocol.ts';
+import { cogProtocol } from './cog/cog-provider.ts';
+import type { HookRules } from './hooks/hook-rules.ts';
+import { httpProtocol } from './http/http-provider.ts';
+import { openAiProtocol } from './openai/openai-provider.ts';
+import type { Provider, UpstreamBinding } from './provider.ts';
+import { replicateProtocol } from './replicate/replicate-provider.ts';
+import { tasksProtocol } from './tasks/tasks-provider.ts';
+import type { HttpProviderDeps } from './upstream-calls.ts';
+
+/** A protocol of model files together with the provider that speaks it. */
+export interface UpstreamProtocol extends Protocol {
+  /** How an upstream calls back. Absent, or undefined: its calls are hints without a signature. */
+  hookOf?(upstream: UpstreamBinding): HookRules | undefined;
+  create(deps: HttpProviderDeps): Provider;
+}
 
 /** The protocols of upstreams. */
 export const UPSTREAM_PROTOCOLS: readonly UpstreamProtocol[] = [

@@ -29,11 +29,10 @@ import {
 } from './answer-status.ts';
 import { createAnswerThreads } from './answer-threads.ts';
 import type { AnswerThreads } from './answer-threads.ts';
+import type { ReceivedFile } from './file-writer.ts';
 import { createHttpExchange, ExchangeLost } from './http-exchange.ts';
 import type { ExchangeAnswer, ExchangeRequest } from './http-exchange.ts';
-import type { ReceivedFile } from './file-writer.ts';
-import { ProviderUnknown, ProviderUnreachable } from './provider-unknown.ts';
-import { ProviderRejection } from './provider.ts';
+import { ProviderRejection, ProviderUnknown, ProviderUnreachable } from './provider.ts';
 import type {
   DownloadCall,
   GenerationRequest,
@@ -42,12 +41,12 @@ import type {
   SubmitCall,
   UpstreamFile,
 } from './provider.ts';
-import { createUpstreamDownload } from './upstream-download.ts';
-import type { Workbench } from './workbench.ts';
 import { discardBody, jsonBody } from './request-body.ts';
 import type { RequestBody } from './request-body.ts';
+import { createUpstreamDownload } from './upstream-download.ts';
 import { BEARER_ACCESS, CredentialError, hostOf, isTrusted, targetOf } from './upstream-target.ts';
 import type { Access, Address, Target } from './upstream-target.ts';
+import type { Workbench } from './workbench.ts';
 
 /** The dependencies of an HTTP adapter. */
 export interface HttpProviderDeps {

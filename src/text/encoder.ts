@@ -1,11 +1,11 @@
 /**
  * Renders an answer's events on one endpoint. An encoder is created for one call and receives every event of it in
  * order; what it returns is written as it is, one server-sent event a write, or dropped if the answer is not streamed.
- * Streamed and not, the answer is the same.
+ * Streamed and not, the answer is the same. What both endpoints have in common of frames and errors is here too.
  */
 import { isRecord } from '../domain/json-members.ts';
 import { formatEncodedEvent, formatEvent } from '../domain/server-sent-event.ts';
-import type { TextEvent } from './events.ts';
+import type { TextEvent } from './source.ts';
 import type { BilledUsage } from './tally.ts';
 
 /** An error in the form that the clients of these endpoints read (contract §9). */
@@ -47,4 +47,18 @@ export function dataOf(frame: string): Readonly<Record<string, unknown>> | undef
   if (line === undefined || line === 'data: [DONE]') return undefined;
   const data: unknown = JSON.parse(line.slice('data: '.length));
   return isRecord(data) ? data : undefined;
+}
+
+/**
+ * The body of an error, as it is returned or as part of an error event: our form and OpenAI's in one, so that both
+ * kinds of client can read it (contract §9).
+ */
+export function errorBody({ status, errorCode, message, type, code, param }: TextProblem) {
+  return {
+    code: status,
+    message,
+    data: null,
+    error_code: errorCode,
+    error: { message, type, param, code },
+  };
 }

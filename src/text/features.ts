@@ -2,7 +2,8 @@
  * What a request requires of a model beyond text, and the rejection of what the model does not have: "a parameter that
  * a model cannot honour is 400, never silently ignored" (contract §9).
  */
-import type { TextFeature, TextModelDefinition } from '../catalogue/text-definition.ts';
+import type { TextFeature } from '@darkroom/api/facts/text-features';
+import type { TextModelDefinition } from '../catalogue/text-definition.ts';
 import type { TextRequest } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 

@@ -1,8 +1,12 @@
-/** Parameters that both endpoints have, in different positions: their valid values, and their meaning. */
-import { formatDataUrl, isDataUrl, isPhonePhotographUrl, isPlainDataUrl, parseDataUrl } from '../domain/data-url.ts';
+/**
+ * Parameters that both endpoints have, in different positions: their valid values, their meaning, and how complex the
+ * JSON Schemas among them may be.
+ */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
+import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from '@darkroom/offline-text/schema-reader';
+import { formatDataUrl, isDataUrl, isPhonePhotographUrl, isPlainDataUrl, parseDataUrl } from '../domain/data-url.ts';
+import type { FunctionTool, JsonSchema, OutputFormat, TextRequest, ToolChoice } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
-import type { FunctionTool, JsonSchema, OutputFormat, ToolChoice } from './request.ts';
 
 /** Null is how many clients say "not given". */
 export function given<T>(value: unknown): T | undefined {
@@ -138,4 +142,147 @@ function plainImageUrl(url: string): string | undefined {
   }
   // Models do not read the photographs of phones; as an upload they become JPEG.
   return plain.startsWith('data:image/') && !isPhonePhotographUrl(plain) ? plain : undefined;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The tools that the model may use, and how it has to use them. */
+export interface ToolRules {
+  readonly tools: readonly FunctionTool[];
+  readonly toolChoice: ToolChoice;
+}
+
+/** The position of the members in an endpoint's request, and which of them it accepts. */
+export interface AllowedToolsForm {
+  /** The field that contains `mode` and `tools`. */
+  readonly path: string;
+  /** The default is the first, if there is one. */
+  readonly modes: readonly ('auto' | 'required' | 'none')[];
+  readonly isModeOptional: boolean;
+  /** The member of an entry that contains its name; undefined: the entry itself. */
+  readonly nameMember: 'function' | undefined;
+}
+
+/**
+ * `tool_choice` of type `allowed_tools` (contract §9). It is a hard constraint (Open Responses): a tool that is not
+ * among them is withheld from the model, so that neither an upstream that does not know the type nor the offline text
+ * model can call one.
+ *
+ * @throws {InvalidTextRequest} naming the field.
+ */
+export function allowedTools(
+  { mode, tools: allowed }: Members,
+  tools: readonly FunctionTool[],
+  form: AllowedToolsForm,
+): ToolRules {
+  const { path, nameMember } = form;
+  const toolChoice = modeOf(given(mode), form);
+  if (!Array.isArray(allowed) || allowed.length === 0) {
+    const example =
+      nameMember === undefined ? '{"type":"function","name":…}' : '{"type":"function","function":{"name":…}}';
+    throw new InvalidTextRequest(`${path}.tools`, `${path}.tools: want at least one ${example}`);
+  }
+  const names = new Set<string>();
+  allowed.forEach((entry: unknown, index) => {
+    const at = `${path}.tools.${index}`;
+    const { type } = membersOf(entry);
+    if (typeof type === 'string' && type !== 'function')
+      throw builtInTool(type, `${at}.type`, nameMember === undefined);
+    const { name } = nameMember === undefined ? membersOf(entry) : membersOf(membersOf(entry)[nameMember]);
+    const nameAt = nameMember === undefined ? `${at}.name` : `${at}.${nameMember}.name`;
+    if (typeof name !== 'string') throw new InvalidTextRequest(nameAt, `${nameAt}: want the name of a function`);
+    namedTool(name, tools, nameAt);
+    names.add(name);
+  });
+  return { tools: tools.filter(({ name }) => names.has(name)), toolChoice };
+}
+
+function modeOf(mode: unknown, { path, modes, isModeOptional }: AllowedToolsForm): ToolChoice {
+  const [usual] = modes;
+  if (mode === undefined && isModeOptional && usual !== undefined) return usual;
+  const known = modes.find((each) => each === mode);
+  if (known !== undefined) return known;
+  const code = mode === undefined ? 'missing_required_parameter' : 'invalid_value';
+  throw new InvalidTextRequest(`${path}.mode`, `${path}.mode: want one of ${modes.join(', ')}`, code);
+}
+
+function membersOf(value: unknown): Members {
+  return (typeof value === 'object' && value !== null ? value : {}) as Members;
+}
+
+/**
+ * The error for a tool that would run on the server, and that is not there.
+ *
+ * @param isOfResponse responses have one such tool, chat completions have none.
+ */
+export function builtInTool(type: string, param: string, isOfResponse: boolean): InvalidTextRequest {
+  const shown = JSON.stringify(type.slice(0, 64));
+  const supported = isOfResponse ? '"function" and "image_generation" are' : '"function" is';
+  const message = `unsupported parameter: ${param}: got ${shown}, and only ${supported} supported`;
+  return new InvalidTextRequest(param, message, 'unsupported_parameter');
+}
+
+/**
+ * A client's body with `allowed_tools` expressed in terms that every server supports: the other tools are left out. The
+ * hold is for that body, too (money/input-bound.ts).
+ */
+export function withAllowedTools(body: Members, { tools: allowed, toolChoice }: TextRequest): Members {
+  const { tools, tool_choice: choice } = body;
+  if (membersOf(choice)['type'] !== 'allowed_tools' || !Array.isArray(tools)) return body;
+  const names = new Set<unknown>(allowed.map(({ name }) => name));
+  const left = tools.filter((tool: unknown) => {
+    const members = membersOf(tool);
+    return names.has(membersOf(members['function'])['name'] ?? members['name']);
+  });
+  return { ...body, tools: left, tool_choice: toolChoice };
+}
+
+/**
+ * Values in all schemas of a request, lists and objects included: several times what OpenAI's strict subset accepts.
+ */
+const MAX_VALUES = 50_000;
+/**
+ * The maximum number of parts and members that result from resolving all references and all `allOf`: some hundredths of
+ * a second of work.
+ */
+const MAX_WORK = 200_000;
+
+/**
+ * Checks the schemas of response formats and of the parameters of functions before anything is done with them, for
+ * every model: a few hundred bytes of `allOf` and `$ref` can stand for more parts than any process can combine.
+ *
+ * @param names of the fields, for the error.
+ * @throws {InvalidTextRequest} naming what exceeds the bounds.
+ */
+export function requireBoundedSchemas(
+  { format, tools }: { readonly format: OutputFormat; readonly tools: readonly FunctionTool[] },
+  names: { readonly format: string; readonly parameters: (index: number) => string },
+): void {
+  const work = new WorkLimit(MAX_WORK);
+  let values = MAX_VALUES;
+  const check = (schema: JsonSchema | undefined, param: string): void => {
+    if (schema === undefined) return;
+    const reader = new SchemaReader(schema, work);
+    const open: unknown[] = [schema];
+    while (open.length > 0) {
+      const value = open.pop();
+      values -= 1;
+      if (values < 0) throw tooComplex(param, `the schemas of the request have more than ${MAX_VALUES} values`);
+      if (typeof value !== 'object' || value === null) continue;
+      for (const member of Object.values(value)) open.push(member);
+      if (!isObject(value) || (value['$ref'] === undefined && value['allOf'] === undefined)) continue;
+      try {
+        reader.resolve(value);
+      } catch (error) {
+        if (!(error instanceof SchemaTooComplexError)) throw error;
+        throw tooComplex(param, 'its parts refer to one another too often; use fewer $ref and allOf');
+      }
+    }
+  };
+  if (format.type === 'json_schema') check(format.schema, names.format);
+  for (const [index, { parameters }] of tools.entries()) check(parameters, names.parameters(index));
+}
+
+function tooComplex(param: string, message: string): InvalidTextRequest {
+  return new InvalidTextRequest(param, `${param}: ${message}`);
 }

@@ -1,8 +1,7 @@
 /** Renders an answer that was opened, as a whole or as a stream, and counts in the tally what passes. */
 import { DONE } from './encoder.ts';
 import type { AnswerEncoder, TextProblem } from './encoder.ts';
-import type { TextEvent } from './events.ts';
-import type { OpenedAnswer, TextCall } from './source.ts';
+import type { TextEvent, OpenedAnswer, TextCall } from './source.ts';
 import type { Tally } from './tally.ts';
 
 /** What rendering needs of a call as an endpoint decoded it (answer.ts). */

@@ -3,8 +3,8 @@
  * the content. A report that no request with these bounds can have used is not believed: the count takes its place. An
  * answer may take several turns of the model (tools/image-turns.ts), whose usages are added.
  */
-import type { TokenUsage } from './events.ts';
 import { plausibleUsage } from './money/price.ts';
+import type { TokenUsage } from './source.ts';
 import { countTextTokens } from './tokens.ts';
 
 /** What is billed. */

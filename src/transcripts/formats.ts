@@ -2,6 +2,7 @@
  * The files of a transcript: plain text, JSON, and the subtitle formats SubRip (`srt`) and WebVTT (`vtt`, W3C). What
  * was said can be anything, so it is written such that it cannot end a cue or begin another.
  */
+import { isUtf8 } from 'node:buffer';
 import type { Transcript, TranscriptSegment } from './transcript.ts';
 
 export const TRANSCRIPT_FORMATS = ['text', 'json', 'srt', 'vtt'] as const;
@@ -17,6 +18,19 @@ const MIME_TYPES = {
   srt: 'application/x-subrip',
   vtt: 'text/vtt',
 } as const satisfies Readonly<Record<TranscriptFormat, string>>;
+
+/** Ten hours of speech with times are about 2 MB. */
+export const MAX_TRANSCRIPT_BYTES = 16 * 1024 * 1024;
+/** What is looked at to recognise a format. */
+const BEGINNING_BYTES = 4_096;
+
+/** How a file of each format begins, after a byte order mark. */
+const BEGINNINGS: Readonly<Record<TranscriptFormat, RegExp>> = {
+  text: /^/,
+  json: /^\s*\{/,
+  srt: /^\s*($|\d+\s)/,
+  vtt: /^WEBVTT(\s|$)/,
+};
 
 /** Subtitles have a time for each line. */
 const TIMED: ReadonlySet<TranscriptFormat> = new Set(['srt', 'vtt']);
@@ -109,4 +123,18 @@ function clock(seconds: number, separator: string): string {
   const parts = [milliseconds / 3_600_000, (milliseconds / 60_000) % 60, (milliseconds / 1000) % 60];
   const [hours, minutes, rest] = parts.map((part) => String(Math.floor(part)).padStart(2, '0'));
   return `${hours}:${minutes}:${rest}${separator}${String(milliseconds % 1000).padStart(3, '0')}`;
+}
+
+/**
+ * Whether the bytes of a file are UTF-8 text that begins as the format does: it is checked before it is served, because
+ * another service may have written it.
+ */
+export function isTranscript(bytes: Uint8Array, format: TranscriptFormat): boolean {
+  if (bytes.length > MAX_TRANSCRIPT_BYTES || bytes.includes(0) || !isUtf8(bytes)) return false;
+  try {
+    const beginning = bytes.subarray(0, BEGINNING_BYTES);
+    return BEGINNINGS[format].test(new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: true }));
+  } catch {
+    return false;
+  }
 }

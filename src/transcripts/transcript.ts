@@ -3,7 +3,7 @@
  * it in JSON of their own; this is the form that all of them are read into.
  */
 import { isRecord } from '../domain/json-members.ts';
-import { MAX_TRANSCRIPT_BYTES } from './transcript-file.ts';
+import { MAX_TRANSCRIPT_BYTES } from './formats.ts';
 
 /** A part of a transcript. Times are in seconds from the beginning. */
 export interface TranscriptSegment {

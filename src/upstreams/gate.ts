@@ -17,16 +17,19 @@ import type { Balancer } from './balance.ts';
 import { createSlotReleases } from './slot-releases.ts';
 import {
   MAX_ADMISSIONS,
+  acquireSlot,
   admitWaiting,
+  findSlot,
   joinQueue,
   leaveQueue,
   listQueuesOf,
   lockUpstream,
   pruneQueue,
   readPositions,
-} from './queue.ts';
-import type { Admission } from './queue.ts';
-import { releaseSlot, sweepSlots, acquireSlot, findSlot } from './slots.ts';
+  releaseSlot,
+  sweepSlots,
+} from './slots.ts';
+import type { Admission } from './slots.ts';
 import {
   ANSWER_INTERVAL_MS,
   HEALTHY,

@@ -1,5 +1,5 @@
 /**
- * The caps of upstreams that are in force, for all workers (slots.ts, queue.ts). The API processes publish them,
+ * The caps of upstreams that are in force, for all workers (slots.ts). The API processes publish them,
  * because they have the model files: a task has the definition of the day on which it was accepted, and if each task
  * used its own, a raised cap would not help the tasks that wait, and they would exceed a lowered one. The caps are
  * published again every few seconds, so that a changed file takes effect soon, and a wrong cap is corrected.

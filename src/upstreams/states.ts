@@ -1,15 +1,63 @@
 /**
- * What PostgreSQL stores about an upstream for all workers: a pause that it requested, or that its credential needs; the
- * circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one small
- * statement that uses the database's clock. How often they run is in gate.ts.
+ * What PostgreSQL stores about an upstream for all workers: a pause that it requested, or that its credential needs;
+ * the circuit breaker that opens when it keeps failing; and whether an operator has drained it. Each operation is one
+ * small statement that uses the database's clock. How often they run is in gate.ts.
  *
- * The circuit breaker's transitions are those of circuit-breaker.ts in SQL: a function outside the database would need a
- * lock, a read and a write for each failure.
+ * The circuit breaker's transitions stand here twice (docs/decisions/0029). Text keeps a circuit for each process and
+ * only prefers other upstreams (src/text/upstream/health.ts). Tasks share one, whose transitions are statements: a
+ * function outside the database would need a lock, a read and a write for each failure. A test compares both.
  */
-import type { Queryable, Statement } from '../database/database.ts';
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
+import type { Queryable, Statement } from '../database/database.ts';
 import type { UpstreamCooldown } from '../telemetry/metrics-service.ts';
-import { CIRCUIT_BREAKER } from './circuit-breaker.ts';
+
+/** When a circuit breaker opens, for how long, and how many may try meanwhile. */
+const CIRCUIT_BREAKER = {
+  /** Failures in a row: fewer can be a restart of the upstream, more are a queue of lost work. */
+  failuresToOpen: 5,
+  /** Failures that began longer ago belong to another incident. */
+  failureWindowSeconds: 60,
+  openSeconds: 30,
+  /**
+   * How long one probe has before another may begin. Connecting alone can take 10 s, and an image takes half a minute.
+   */
+  probeSeconds: 60,
+} as const;
+
+/** Times in milliseconds of one clock. */
+export interface Circuit {
+  /** Failures in a row, within the window. */
+  readonly failures: number;
+  /** When the first of them was. */
+  readonly failingSince: number | undefined;
+  /** Until when it is open; past: it is open to whoever claims the probe; undefined: it is closed. */
+  readonly openUntil: number | undefined;
+}
+
+/** The circuit of an upstream that responds: the result of every response. */
+export const CLOSED_CIRCUIT: Circuit = { failures: 0, failingSince: undefined, openUntil: undefined };
+
+/**
+ * Five failures within the window open the circuit. A failure while it is open, such as that of a probe, extends it.
+ */
+export function afterFailure(circuit: Circuit, now: number): Circuit {
+  const { failuresToOpen, failureWindowSeconds, openSeconds } = CIRCUIT_BREAKER;
+  const { failingSince, openUntil } = circuit;
+  const isSameIncident = failingSince !== undefined && now - failingSince < failureWindowSeconds * 1000;
+  const failures = isSameIncident ? circuit.failures + 1 : 1;
+  const isOpen = openUntil !== undefined || failures >= failuresToOpen;
+  return {
+    failures,
+    failingSince: isSameIncident ? failingSince : now,
+    openUntil: isOpen ? now + openSeconds * 1000 : undefined,
+  };
+}
+
+/** The circuit once the caller is the one that tries; undefined: it is closed, or still open, or another one tries. */
+export function claimProbe(circuit: Circuit, now: number): Circuit | undefined {
+  if (circuit.openUntil === undefined || circuit.openUntil > now) return undefined;
+  return { ...circuit, openUntil: now + CIRCUIT_BREAKER.probeSeconds * 1000 };
+}
 
 const { failuresToOpen, failureWindowSeconds, openSeconds, probeSeconds } = CIRCUIT_BREAKER;
 
@@ -195,7 +243,7 @@ export async function forgetUpstreamFailures(database: Queryable, upstream: stri
   await database.query(close, [upstream]);
 }
 
-const claimProbe: Statement = {
+const claimProbeStatement: Statement = {
   name: 'claim_upstream_probe',
   text: `UPDATE upstream_states SET open_until = now() + make_interval(secs => ${probeSeconds})
           WHERE upstream = $1 AND open_until <= now() RETURNING upstream`,
@@ -203,7 +251,7 @@ const claimProbe: Statement = {
 
 /** Claims to be the one that tries. @returns false: another task already does. */
 export async function claimUpstreamProbe(database: Queryable, upstream: string): Promise<boolean> {
-  return (await database.query(claimProbe, [upstream])).length === 1;
+  return (await database.query(claimProbeStatement, [upstream])).length === 1;
 }
 
 const list: Statement = {

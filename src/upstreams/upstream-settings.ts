@@ -5,17 +5,19 @@
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readFileSync, statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { WrongEncryptionKeyError } from '../accounts/secret-cipher.ts';
 import type { SecretCipher } from '../accounts/secret-cipher.ts';
+import { ownerOf, readStoredSettings } from '../accounts/stored-upstream-settings.ts';
 import { watchDirectories } from '../catalogue/watch-directories.ts';
 import type { UpstreamEnvironment } from '../config/environment.ts';
 import type { Database } from '../database/database.ts';
-import type { Logger } from '../telemetry/log.ts';
 import { canonicalName } from '../domain/credential-name.ts';
-import { readCredentialFile, readCredentialFileSync } from './credential-file.ts';
-import type { CredentialFile } from './credential-file.ts';
+import { errorCodeOf } from '../domain/error-code.ts';
+import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from './secrets.ts';
-import { ownerOf, readStoredSettings } from '../accounts/stored-upstream-settings.ts';
 
 /** Where a setting comes from. */
 export type SettingSource = 'environment' | 'file' | 'stored';
@@ -49,6 +51,10 @@ const STORED_MS = 5_000;
 const FILES_MS = 10_000;
 /** For how long a file must stay unchanged: editors write in several steps. */
 const SETTLE_MS = 250;
+/** A credential is small; a key file of Google has about 2 kB. */
+const MAX_FILE_BYTES = 65_536;
+
+const NO_FILE: readonly string[] = ['ENOENT', 'ENOTDIR'];
 
 interface Stored {
   readonly secret: string | undefined;
@@ -230,4 +236,55 @@ export function createUpstreamSettings({
 function byCanonicalName(values: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const entries = Object.entries(values).map(([name, value]) => [canonicalName(name), value.trim()] as const);
   return new Map(entries.filter(([, value]) => value !== ''));
+}
+
+/** What a file with a credential contains. */
+type CredentialFile =
+  /** Undefined: there is no such file, or it is empty. */
+  | { readonly secret: string | undefined }
+  /** It is no credential, or cannot be read; without anything of its content. */
+  | { readonly problem: string };
+
+async function readCredentialFile(file: string): Promise<CredentialFile> {
+  try {
+    // Before it is read: a pipe never ends, and a file may be of any size.
+    const problem = findFileProblem(await stat(file));
+    return problem === undefined ? parseCredential(await readFile(file)) : { problem };
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+/** The same, at start: what is offered first depends on it. */
+function readCredentialFileSync(file: string): CredentialFile {
+  try {
+    const problem = findFileProblem(statSync(file));
+    return problem === undefined ? parseCredential(readFileSync(file)) : { problem };
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+function findFileProblem(found: Stats): string | undefined {
+  if (!found.isFile()) return 'it is not a file';
+  return found.size > MAX_FILE_BYTES
+    ? `it has ${found.size} bytes, and a credential at most ${MAX_FILE_BYTES}`
+    : undefined;
+}
+
+function parseCredential(content: Buffer): CredentialFile {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(content);
+  } catch {
+    return { problem: 'it is not text in UTF-8' };
+  }
+  if (text.includes('\0')) return { problem: 'it has a NUL character' };
+  const secret = text.trim();
+  return { secret: secret === '' ? undefined : secret };
+}
+
+function unreadable(error: unknown): CredentialFile {
+  const code = errorCodeOf(error) ?? '';
+  return NO_FILE.includes(code) ? { secret: undefined } : { problem: `it cannot be read (${code})` };
 }

@@ -4,10 +4,8 @@ import type { UpstreamDatabase } from '../limits/row-databases.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { createUpstreamGate } from './gate.ts';
 import type { UpstreamGate, Wake } from './gate.ts';
-import { createHookFeed } from './hook-feed.ts';
-import type { HookFeed } from './hook-feed.ts';
-import { createHookUrls } from './hook-urls.ts';
-import type { HookUrls } from './hook-urls.ts';
+import { createHookFeed, createHookUrls } from './provider-hooks.ts';
+import type { HookFeed, HookUrls } from './provider-hooks.ts';
 
 export interface Upstreams {
   readonly gate: UpstreamGate;

@@ -13,7 +13,7 @@ import type { ActivityContext } from '../../activities/context.ts';
 import { createSettleTask } from '../../activities/settle-task.ts';
 import { readOperatorCosts } from '../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import type { LateCancel } from '../../src/catalogue/definition.ts';
+import type { LateCancel } from '@darkroom/api/tasks/pricing';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { formatUsd } from '../../src/domain/money.ts';
 import type { RunRecord } from '../../src/domain/run-record.ts';

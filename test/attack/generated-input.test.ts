@@ -10,7 +10,7 @@ import { errorFormOf } from '../../src/http/app/errors.ts';
 import type { ErrorForm } from '../../src/http/app/errors.ts';
 import { publicRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
-import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
+import { readOpenTextHolds } from '../../src/text/money/list-calls.ts';
 import type { RpcFailure } from '@darkroom/api/mcp/json-rpc';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { edgeNumber, edgeText, edgeValue } from '../http/edge-values.ts';

@@ -12,7 +12,7 @@ import { InvalidTextRequest, TextFailure } from '../../src/text/text-failure.ts'
 import { createTextThreads } from '../../src/text/threads/text-threads.ts';
 import type { CountedRequest } from '../../src/text/tokens.ts';
 import { ask, callOf, requestOf, says, threads } from '../text/offline/asking.ts';
-import { createEmbeddedTextSource } from '../../src/text/offline/source.ts';
+import { createEmbeddedTextSource } from '../../src/text/offline-source.ts';
 import { longestPause, usedMs } from './event-loop.ts';
 
 /** The attacks took 5 s to minutes on an idle machine; one that is busy with other work takes a second for anything. */

@@ -5,7 +5,7 @@ import { readBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
 import { feedLines } from '../../src/batches/feed.ts';
-import { createLineSource } from '../../src/batches/line-source.ts';
+import { createLineSource } from '../../src/batches/input-lines.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { createBatchContext } from '../../src/processes/batch-runner.ts';

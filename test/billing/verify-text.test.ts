@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { SCOPES } from '../../src/accounts/api-key.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import type { NewTextCall } from '../../src/text/money/text-call.ts';
+import type { NewTextCall } from '../../src/text/money/move.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { newTextCall, openTextProcess, settlementOf } from '../text/money/text-processes.ts';

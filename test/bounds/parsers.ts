@@ -25,18 +25,12 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: '64 kB, the limit of the download',
   },
-  'src/providers/http/auth/token-endpoint.ts': {
+  'src/providers/http/auth/auth.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'operators',
     bound: 'the key file of a service account',
   },
   'src/providers/http/media-inputs.ts': { uses: { RegExp: 1 }, of: 'our own', bound: 'a marker of random characters' },
-  'src/providers/http/parse-json.ts': {
-    uses: { 'JSON.parse': 1 },
-    of: 'upstreams',
-    bound:
-      'runs in the thread of expressions, which is ended after 5 s; 1 MB, with the depth and the parts of an answer',
-  },
   'src/providers/http/submit-request.ts': { uses: { RegExp: 1 }, of: 'our own', bound: FIXED },
   'src/providers/http/validate-binding.ts': {
     uses: { jsonata: 2 },
@@ -68,7 +62,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'operators',
     bound: 'a file of at most 4 MB',
   },
-  'src/catalogue/proven-models.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the build' },
+  'src/catalogue/load-models.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the build' },
   'packages/api/src/client/api-client.ts': {
     uses: { 'JSON.parse': 2 },
     of: 'our own',
@@ -128,7 +122,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'upstreams',
     bound: 'facts of a media child, 64 kB',
   },
-  'src/upstreams/credential-file.ts': { uses: { TextDecoder: 1 }, of: 'operators', bound: 'a file of at most 64 kB' },
+  'src/upstreams/upstream-settings.ts': { uses: { TextDecoder: 1 }, of: 'operators', bound: 'a file of at most 64 kB' },
   'src/providers/json-answer.ts': {
     uses: { 'JSON.parse': 1, TextDecoder: 1 },
     of: 'upstreams',
@@ -137,19 +131,16 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
       'or 5,000 values in a thread',
   },
   'src/providers/answer-thread.ts': {
-    uses: { jsonata: 1 },
+    uses: { jsonata: 1, 'JSON.parse': 1 },
     of: 'upstreams',
-    bound: 'runs in a thread, which is ended after 5 s',
-  },
-  'src/providers/http/read-members.ts': {
-    uses: { jsonata: 1 },
-    of: 'operators',
-    bound: 'only reads the syntax of an expression, of at most 8,000 characters',
+    bound:
+      'runs in a thread, which is ended after 5 s; `$parseJson` reads 1 MB, with the depth and the parts of an answer',
   },
   'src/providers/http/expressions.ts': {
-    uses: { 'JSON.parse': 1 },
+    uses: { jsonata: 1, 'JSON.parse': 1 },
     of: 'upstreams',
-    bound: 'what expressions took of an answer that was parsed within the bounds of http-exchange.ts',
+    bound:
+      'what expressions took of an answer that was parsed within the bounds of http-exchange.ts; of an expression, of at most 8,000 characters, only the syntax',
   },
   'packages/offline-text/src/answers/arithmetic.ts': { uses: { RegExp: 3 }, of: 'clients', bound: IN_TEXT_THREAD },
   'packages/offline-text/src/answers/echo.ts': { uses: { RegExp: 2 }, of: 'clients', bound: IN_TEXT_THREAD },
@@ -165,14 +156,14 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/text/encoder.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
-    bound: 'one event of a stream, 4 MB (event-splitter.ts), or one that repeats a request of 10 MB',
+    bound: 'one event of a stream, 4 MB (event-stream.ts), or one that repeats a request of 10 MB',
   },
   'src/text/money/input-bound.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'clients',
     bound: 'escapes in 64 kB of a text, then others get a turn',
   },
-  'src/transcripts/transcript-file.ts': {
+  'src/transcripts/formats.ts': {
     uses: { TextDecoder: 1 },
     of: 'upstreams',
     bound: 'the first 4 kB of a file',
@@ -187,17 +178,12 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',
     bound:
-      'one event of a stream, 4 MB (event-splitter.ts), or an answer that is not streamed, 32 MB and 400,000 values (attempt.ts)',
+      'one event of a stream, 4 MB (event-stream.ts), or an answer that is not streamed, 32 MB and 400,000 values (attempt.ts)',
   },
   'src/text/upstream/chunk-template.ts': {
-    uses: { 'JSON.parse': 1 },
+    uses: { 'JSON.parse': 2 },
     of: 'upstreams',
-    bound: 'one text of one event, 4 MB (event-splitter.ts)',
-  },
-  'src/text/upstream/json-member.ts': {
-    uses: { 'JSON.parse': 1 },
-    of: 'upstreams',
-    bound: 'the name of one member of one event, 4 MB (event-splitter.ts)',
+    bound: 'one text of one event, and the name of one member, 4 MB (event-stream.ts)',
   },
   'src/text/upstream/rejection.ts': {
     uses: { 'JSON.parse': 1 },

@@ -1,6 +1,6 @@
 /** Model definitions for tests, as a model file would contain them. */
 import type { ModelDefinition } from '../../src/catalogue/definition.ts';
-import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
+import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
 import type { TextModelDefinition } from '../../src/catalogue/text-definition.ts';
 
 /** A valid definition, with the changes that a test needs. */

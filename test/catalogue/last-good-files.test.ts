@@ -8,7 +8,7 @@ import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import { createLastGoodFiles } from '../../src/catalogue/last-good-files.ts';
 import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
-import { ModelFileError } from '../../src/catalogue/load-models.ts';
+import { ModelFileError } from '../../src/catalogue/model-files.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -14,7 +14,7 @@ import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import type { CatalogueModel } from '../../src/catalogue/text-definition.ts';
 import { openLiveCatalogue } from '../../src/catalogue/live-catalogue.ts';
 import type { LiveCatalogue, LiveCatalogueOptions } from '../../src/catalogue/live-catalogue.ts';
-import { ModelFileError } from '../../src/catalogue/load-models.ts';
+import { ModelFileError } from '../../src/catalogue/model-files.ts';
 import { letPass } from '../support/let-pass.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { definition } from './definitions.ts';

@@ -1,10 +1,9 @@
 /** The model files of the package, which the build has checked. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createModelReader } from '../../src/catalogue/load-models.ts';
+import { createModelReader, hashOfModel, readProvenModels } from '../../src/catalogue/load-models.ts';
 import { readModelTexts } from '../../src/catalogue/model-files.ts';
 import type { ModelTexts } from '../../src/catalogue/model-files.ts';
-import { hashOfModel, readProvenModels } from '../../src/catalogue/proven-models.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';
 

@@ -1,9 +1,8 @@
 /** What work costs the operator: the provider's word, its usage, or the price rule. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lossesOf } from '../../src/catalogue/losses.ts';
+import { lossesOf, workCost } from '../../src/catalogue/work-cost.ts';
 import { findCostProblem } from '../../src/catalogue/price-proof.ts';
-import { workCost } from '../../src/catalogue/work-cost.ts';
 import { definition, textDefinition } from './definitions.ts';
 
 const usage = { credits: 3, outputTokens: 100 };

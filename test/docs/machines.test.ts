@@ -11,7 +11,7 @@ import { ERROR_KINDS } from '@darkroom/api/facts/error-kinds';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { HttpProblem } from '../../src/http/app/errors.ts';
 import { textProblemOf } from '../../src/http/app/errors.ts';
-import { errorBody } from '../../src/text/error-body.ts';
+import { errorBody } from '../../src/text/encoder.ts';
 import { documentedCaddyfile, shippedCaddyfile } from '../deploy/caddy-program.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { TEXT_FEATURES } from '../../src/catalogue/text-definition.ts';
+import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
 import { createModelReader } from '../../src/catalogue/load-models.ts';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PROTOCOLS } from '../../src/providers/protocols.ts';

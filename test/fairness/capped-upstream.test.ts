@@ -1,6 +1,6 @@
 /**
  * Tasks that wait for an upstream whose jobs are capped, through the whole service: the order of tasks, and what
- * waiting costs. How the queue handles slots is tested in test/upstreams/queue.test.ts.
+ * waiting costs. How the queue handles slots is tested in test/upstreams/slots.test.ts.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -19,7 +19,7 @@ import { declareIntent } from '../../src/tasks/lifecycle/intents.ts';
 import { beginHandling, readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { readGeneration } from '../../src/tasks/lifecycle/generations.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 import { drainUpstream, readState, resumeUpstream } from '../../src/upstreams/states.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import { waitFor } from '@darkroom/testing/wait-for';

@@ -6,15 +6,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newTextCallId } from '../../src/domain/ids.ts';
-import {
-  beginAttempt,
-  deleteCallsOfBatch,
-  deleteEndedCalls,
-  insertBatchCalls,
-} from '../../src/text/background/call-record.ts';
-import { admitWaiting, lockBackgroundQueue } from '../../src/text/background/queue.ts';
+import { beginAttempt, deleteCallsOfBatch, deleteEndedCalls } from '../../src/text/background/call-record.ts';
+import { admitWaiting, insertBatchCalls, lockBackgroundQueue } from '../../src/text/background/queue.ts';
 import { cancelCall, recordOutcome, settleEndedCalls } from '../../src/text/background/record-outcome.ts';
-import { estimatedSettlement } from '../../src/text/money/text-call.ts';
+import { estimatedSettlement } from '../../src/text/money/move.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { openTextProcess } from '../text/money/text-processes.ts';

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBackgroundContext } from '../../src/http/text/background-context.ts';
 import { newTextCallId } from '../../src/domain/ids.ts';
-import { insertBackgroundCall } from '../../src/text/background/call-record.ts';
+import { insertBackgroundCall } from '../../src/text/background/queue.ts';
 import { deleteOldEvents } from '../../src/text/background/event-log.ts';
 import type { BackgroundContext } from '../../src/text/background/context.ts';
 import { runBackgroundCall } from '../../src/text/background/run.ts';

@@ -8,7 +8,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { publicRoutes } from '../../src/http/app/routes.ts';
 import type { Route } from '../../src/http/app/route.ts';
-import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
+import { createHookUrls } from '../../src/upstreams/provider-hooks.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body } from '../tasks/task-room.ts';
 import { pruneNow } from '../tasks/old-tasks.ts';

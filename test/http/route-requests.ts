@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import sharp from 'sharp';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { Route } from '../../src/http/app/route.ts';
-import { createHookUrls } from '../../src/upstreams/hook-urls.ts';
+import { createHookUrls } from '../../src/upstreams/provider-hooks.ts';
 import { body } from '../tasks/task-room.ts';
 import { drawAudio } from '../support/test-provider/audio.ts';
 import { raw } from './raw-request.ts';

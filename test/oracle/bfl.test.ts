@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { findBinding } from '../../src/providers/http/binding.ts';
 import { isAllowed, mayReceiveCredential } from '../../src/providers/http/hosts.ts';
-import { ProviderUnknown, ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnknown, ProviderUnreachable } from '../../src/providers/provider.ts';
 import { withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { submitCall } from '../providers/submit-call.ts';

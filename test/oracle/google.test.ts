@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnreachable } from '../../src/providers/provider.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
 import { IMAGE_ANSWER, REJECTED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';

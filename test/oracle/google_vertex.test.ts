@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { findBinding } from '../../src/providers/http/binding.ts';
-import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnreachable } from '../../src/providers/provider.ts';
 import { IMAGE_ANSWER, REJECTED_IMAGES, errorOf, filesOfClient, usageOfClient } from './gemini.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
 import { submitCall } from '../providers/submit-call.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { microUsdOf } from '../../src/providers/consumption.ts';
-import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnreachable } from '../../src/providers/provider.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
 import { IMAGE, itRejects, useClient, withImages } from './session.ts';

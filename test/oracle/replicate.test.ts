@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
-import { ProviderUnknown, ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnknown, ProviderUnreachable } from '../../src/providers/provider.ts';
 import type { Recorded } from '../providers/http/recorder.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { createBench, send } from './bench.ts';

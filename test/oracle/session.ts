@@ -1,7 +1,7 @@
 /** One official client and one recorder for the tests of a file: starting a client takes longer than a test. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnknown } from '../../src/providers/provider.ts';
 import type { InputFile, SubmitCall } from '../../src/providers/provider.ts';
 import { withRecorder, withScratch } from '../providers/http/recorder.ts';
 import type { Recorded } from '../providers/http/recorder.ts';

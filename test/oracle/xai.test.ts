@@ -1,7 +1,7 @@
 /** xAI, compared with `@ai-sdk/xai` and https://docs.x.ai/developers/rest-api-reference: images, edits and videos. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnreachable } from '../../src/providers/provider.ts';
 import { submitCall } from '../providers/submit-call.ts';
 import { assertSameRequest, ended, mapped } from './oracle.ts';
 import { IMAGE, itRejects, useClient, withImages } from './session.ts';

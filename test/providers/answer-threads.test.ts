@@ -11,7 +11,7 @@ import { createAnswerThreads } from '../../src/providers/answer-threads.ts';
 import type { AnswerThreads } from '../../src/providers/answer-threads.ts';
 import { createHttpExchange } from '../../src/providers/http-exchange.ts';
 import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
-import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
+import { ProviderUnreachable } from '../../src/providers/provider.ts';
 import type { GenerationRequest } from '../../src/providers/provider.ts';
 import { createReplicateProvider } from '../../src/providers/replicate/replicate-provider.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';

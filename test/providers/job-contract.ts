@@ -1,8 +1,7 @@
 /** The part of the adapters' contract that is about jobs: polling, failing and cancelling. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ProviderUnreachable } from '../../src/providers/provider-unknown.ts';
-import { ProviderFailure } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderUnreachable } from '../../src/providers/provider.ts';
 import type { GenerationRequest } from '../../src/providers/provider.ts';
 import type { ContractBench } from './contract-bench.ts';
 import { submitCall } from './submit-call.ts';

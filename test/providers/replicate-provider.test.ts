@@ -1,8 +1,7 @@
 /** The adapter of protocol `replicate`. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { RenameSchema } from '../../src/providers/replicate/rename.ts';
-import { createReplicateProvider } from '../../src/providers/replicate/replicate-provider.ts';
+import { RenameSchema, createReplicateProvider } from '../../src/providers/replicate/replicate-provider.ts';
 import { compileCheck } from '../../src/schema/schema-validation.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSecretSource } from '../../src/upstreams/secrets.ts';

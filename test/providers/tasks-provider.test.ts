@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createTasksProvider } from '../../src/providers/tasks/tasks-provider.ts';
-import { ProviderUnknown } from '../../src/providers/provider-unknown.ts';
-import { ProviderFailure } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderUnknown } from '../../src/providers/provider.ts';
 import { describeProviderContract } from './provider-contract.ts';
 import { submitCall } from './submit-call.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readOpenBatches } from '../../src/batches/open-batches.ts';
+import { readOpenBatches } from '../../src/batches/batch-record.ts';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
@@ -14,8 +14,8 @@ import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src
 import { outboxWaitSeconds } from '../../src/tasks/outbox/outbox.ts';
 import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
-import { readOpenCalls } from '../../src/text/background/open-calls.ts';
-import { readOpenTextHolds } from '../../src/text/money/open-holds.ts';
+import { readOpenCalls } from '../../src/text/background/call-record.ts';
+import { readOpenTextHolds } from '../../src/text/money/list-calls.ts';
 import { listStates } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -4,8 +4,7 @@ import type { TestContext } from 'node:test';
 import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';
-import { MAX_IMAGE_HOSTS, checkImageAddresses, imagesOfMessages } from '../../src/text/image-addresses.ts';
-import { imagesOfInput } from '../../src/text/responses/input-images.ts';
+import { MAX_IMAGE_HOSTS, checkImageAddresses, imagesOfMessages, imagesOfInput } from '../../src/text/images.ts';
 import { InvalidTextRequest } from '../../src/text/text-failure.ts';
 import { egressOf } from '../egress/loopback.ts';
 

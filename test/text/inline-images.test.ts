@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { MAX_INLINED } from '../../src/text/inline-images.ts';
+import { MAX_INLINED } from '../../src/text/images.ts';
 import { loadTokenizer } from '../../src/text/tokens.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { serveApp } from '../http/serve.ts';

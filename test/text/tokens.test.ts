@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { TextRequest } from '../../src/text/request.ts';
-import type { TokenUsage } from '../../src/text/events.ts';
+import type { TokenUsage } from '../../src/text/source.ts';
 import { Tally } from '../../src/text/tally.ts';
 import { countInputTokens, countTextTokens, loadTokenizer } from '../../src/text/tokens.ts';
 

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { TRANSCRIPT_FORMATS, formatsOf, renderTranscript } from '../../src/transcripts/formats.ts';
-import { isTranscript } from '../../src/transcripts/transcript-file.ts';
+import { TRANSCRIPT_FORMATS, formatsOf, isTranscript, renderTranscript } from '../../src/transcripts/formats.ts';
 import type { Transcript, TranscriptSegment } from '../../src/transcripts/transcript.ts';
 
 const spoken: Transcript = {

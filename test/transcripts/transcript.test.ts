@@ -1,7 +1,7 @@
 /** What counts as a transcript in the answer of a provider. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MAX_TRANSCRIPT_BYTES } from '../../src/transcripts/transcript-file.ts';
+import { MAX_TRANSCRIPT_BYTES } from '../../src/transcripts/formats.ts';
 import { transcriptOf } from '../../src/transcripts/transcript.ts';
 
 describe('a transcript in an answer', () => {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 import { publishCaps } from '../../src/upstreams/published-caps.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';

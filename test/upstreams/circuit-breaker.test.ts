@@ -7,14 +7,16 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Queryable } from '../../src/database/database.ts';
 import { newId } from '../../src/domain/ids.ts';
-import { CLOSED_CIRCUIT, afterFailure, claimProbe } from '../../src/upstreams/circuit-breaker.ts';
-import type { Circuit } from '../../src/upstreams/circuit-breaker.ts';
 import {
+  CLOSED_CIRCUIT,
+  afterFailure,
+  claimProbe,
   claimUpstreamProbe,
   countUpstreamFailure,
   forgetUpstreamFailures,
   readState,
 } from '../../src/upstreams/states.ts';
+import type { Circuit } from '../../src/upstreams/states.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 type Event = 'failure' | 'response' | 'probe' | { readonly waitSeconds: number };

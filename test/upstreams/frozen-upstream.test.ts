@@ -13,7 +13,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 import { lockRows } from '../support/locked-rows.ts';
 import type { LockedRows } from '../support/locked-rows.ts';
 import { waitFor } from '@darkroom/testing/wait-for';

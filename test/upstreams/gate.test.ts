@@ -9,7 +9,7 @@ import { newId, newTaskId } from '../../src/domain/ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';

@@ -12,7 +12,7 @@ import { UpstreamBusyError, createUpstreamDatabase } from '../../src/limits/row-
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 import { taskOf } from './workers-at.ts';

@@ -5,7 +5,7 @@ import { newId, newTaskId } from '../../src/domain/ids.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
-import type { Admission } from '../../src/upstreams/queue.ts';
+import type { Admission } from '../../src/upstreams/slots.ts';
 
 export interface WorkersAt {
   readonly there: GatedUpstream;

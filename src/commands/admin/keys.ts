@@ -12,7 +12,7 @@ import type { WebhookKeys } from '../../accounts/webhook-key.ts';
 import { readCapSpending } from '../../billing/spend-caps.ts';
 import type { CapSpending } from '../../billing/spend-caps.ts';
 import { newWebhookSecret, toWhsec } from '../../callbacks/signing.ts';
-import { findUnknownModels } from '../../catalogue/known-models.ts';
+import { findUnknownModels } from '../../catalogue/pinned-definitions.ts';
 import { loadEncryptionKeys, loadPublicUrl } from '../../config/config.ts';
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Queryable } from '../../database/database.ts';

@@ -37,7 +37,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { Tracing } from '../../telemetry/tracing.ts';
 import type { TextAnswers } from '../../text/answer.ts';
-import type { BackgroundFeed } from '../../text/background/event-feed.ts';
+import type { BackgroundFeed } from '../../text/background/event-log.ts';
 import type { UpstreamSettings } from '../../upstreams/upstream-settings.ts';
 import type { BodyAllowances } from '../bodies/body-allowance.ts';
 import type { BodyThreads } from '../bodies/json-body.ts';

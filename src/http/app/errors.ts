@@ -12,9 +12,9 @@ import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import { PreviewTooSlowError } from '@darkroom/media/preview';
 import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
 import type { ErrorKind } from '../../domain/darkroom-error.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import type { TextProblem } from '../../text/encoder.ts';
-import { errorBody } from '../../text/error-body.ts';
+import { errorBody } from '../../text/encoder.ts';
 
 /** An error as a response shows it, in whatever form. */
 export interface HttpProblem {

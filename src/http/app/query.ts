@@ -5,7 +5,7 @@
  */
 import type { TObject } from 'typebox';
 import type { Violation } from '@darkroom/api/facts/violation';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import { invalidRequest, violated } from './errors.ts';
 
 /** The maximum length of a parameter's name in a message, in characters. */

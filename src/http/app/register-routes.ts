@@ -13,15 +13,14 @@ import { isRecord } from '../../domain/json-members.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import { listsTag } from '../../objects/urls/media-response.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { compileOpenAiParse } from '../../schema/openai-parse.ts';
+import { compileOpenAiParse, openAiCodeOf } from '../../schema/openai-parse.ts';
 import { compileParse, compileViolation } from '../../schema/schema-validation.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import { answerOtherMethod } from './unrouted.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
-import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
+import type { HttpContext, RequestState } from './context.ts';
+import { errorFormOf, invalidRequest, isOfOpenAi, violated } from './errors.ts';
 import { requireOrigin, shareError } from '../middleware/cross-origin.ts';
-import { requireOperator } from '../middleware/guards.ts';
 import {
   EXPENSIVE_WAIT_MS,
   countFailedAuthentication,
@@ -32,8 +31,8 @@ import {
   setTextLimitHeaders,
   textBudget,
 } from '../middleware/limits.ts';
-import type { HttpContext, RequestState } from './context.ts';
-import { errorFormOf, invalidRequest, isOfOpenAi, violated } from './errors.ts';
+import { SMALL_BODY_BYTES, hasNoBody, readJson } from '../bodies/json-body.ts';
+import { requireOperator } from '../middleware/guards.ts';
 import { readQuery } from './query.ts';
 import { WithoutEnvelope } from './route.ts';
 import type { Route, RouteRequest } from './route.ts';

@@ -17,7 +17,7 @@ import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ShareMetrics } from '../../telemetry/metrics.ts';
-import { errorBody } from '../../text/error-body.ts';
+import { errorBody } from '../../text/encoder.ts';
 import { SECURITY_HEADERS, STRICT_TRANSPORT_SECURITY } from '../middleware/response-headers.ts';
 import { READING_BOUNDS, cutSlowReaders, drainable, limitConnections, openConnections } from './connections.ts';
 import type { ReadingBounds } from './connections.ts';

@@ -7,7 +7,7 @@ import type { ErrorKind } from '../../domain/darkroom-error.ts';
 import { failureFace } from '../../domain/failure-reason.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../../domain/input-fault.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import { RequestError } from '../app/errors.ts';

@@ -8,7 +8,7 @@ import { isDataUrl, parseDataUrl } from '../../domain/data-url.ts';
 import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
 import { presentFile } from '../../presenters/file.ts';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
+import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import type { Parse } from '../../schema/schema-validation.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest, invalidValue, violated } from '../app/errors.ts';

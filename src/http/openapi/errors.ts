@@ -7,7 +7,7 @@ import { ERROR_KINDS, factsOf } from '@darkroom/api/facts/error-kinds';
 import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
 import { Type } from 'typebox';
 import type { TSchema } from 'typebox';
-import { errorBody } from '../../text/error-body.ts';
+import { errorBody } from '../../text/encoder.ts';
 import { failure } from '@darkroom/api/tasks/envelope';
 import { RpcFailureSchema, rpcFailure } from '@darkroom/api/mcp/json-rpc';
 import { errorFormOf, textProblemOf } from '../app/errors.ts';

@@ -3,15 +3,13 @@
  * that need repair with the repairs that were done, in all processes.
  */
 import { RepairListQuerySchema, RepairListSchema, RepairSummarySchema } from '@darkroom/api/admin/admin-repairs';
-import {
-  AdminServiceSchema,
-  AdminTaskSchema,
-  UpstreamSchema,
-  UpstreamsSchema,
-} from '@darkroom/api/admin/admin-service';
-import { WorkListQuerySchema, WorkListSchema } from '@darkroom/api/admin/admin-work';
-import { rangeProblem } from '@darkroom/api/tasks/query-range';
 import { isTaskId } from '../../domain/workflow-ids.ts';
+import { readWorkAtUpstream } from '../../tasks/lifecycle/generations.ts';
+import { readTask } from '../../tasks/record/read.ts';
+import { findUnstorableText } from '../../tasks/record/storable-text.ts';
+import { readTimeline } from '../../tasks/record/timeline.ts';
+import { idleUpstream, reportUpstreams, setDrained } from '../../upstreams/operations.ts';
+import { capsOf } from '../../upstreams/upstream-caps.ts';
 import {
   StatusOfOtherKindError,
   listWork,
@@ -20,16 +18,9 @@ import {
   presentRepairSummary,
 } from '../../presenters/admin-work.ts';
 import { presentUpstream, presentUpstreams } from '../../presenters/upstream.ts';
-import { readWorkAtUpstream } from '../../tasks/lifecycle/generations.ts';
 import { readTasksNeedingRepair } from '../../tasks/record/overdue.ts';
-import { readTask } from '../../tasks/record/read.ts';
-import { findUnstorableText } from '../../tasks/record/storable-text.ts';
-import { readTimeline } from '../../tasks/record/timeline.ts';
 import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
 import type { RepairPosition } from '../../tasks/repair/repair-record.ts';
-import { setDrained } from '../../upstreams/drain.ts';
-import { capsOf } from '../../upstreams/upstream-caps.ts';
-import { idleUpstream, reportUpstreams } from '../../upstreams/upstream-report.ts';
 import type { HttpContext } from '../app/context.ts';
 import { decodeCursor, encodeCursor, unknownCursor } from '../app/cursor.ts';
 import { invalidRequest, notFound, violated } from '../app/errors.ts';
@@ -37,6 +28,14 @@ import { defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { workflowsUrl } from '../app/workflow-links.ts';
 import { logChange } from './admin-request.ts';
+import {
+  AdminServiceSchema,
+  AdminTaskSchema,
+  UpstreamSchema,
+  UpstreamsSchema,
+} from '@darkroom/api/admin/admin-service';
+import { WorkListQuerySchema, WorkListSchema } from '@darkroom/api/admin/admin-work';
+import { rangeProblem } from '@darkroom/api/tasks/query-range';
 
 const shared = { method: 'GET', tag: 'Administration', access: 'operator' } as const;
 const ofUpstream = {

@@ -10,15 +10,10 @@ import {
 import type { CreateBatchBody } from '@darkroom/api/openai/batches';
 import { FILE_EXPIRY_SECONDS } from '@darkroom/api/openai/files';
 import { ForbiddenError, requireScope } from '../../accounts/authenticate.ts';
-import {
-  BatchNotFoundError,
-  cancelBatch,
-  createBatch,
-  findKeyedBatch,
-  listBatches,
-  readBatch,
-} from '../../batches/batch-record.ts';
-import type { Batch, BatchRequest } from '../../batches/batch-record.ts';
+import { BatchNotFoundError, cancelBatch, listBatches, readBatch } from '../../batches/batch-record.ts';
+import type { Batch } from '../../batches/batch-record.ts';
+import { createBatch, findKeyedBatch } from '../../batches/create-batch.ts';
+import type { BatchRequest } from '../../batches/create-batch.ts';
 import { batchIdForKey } from '../../domain/ids.ts';
 import { MAX_BATCH_FILE_BYTES } from '../../objects/openai-files.ts';
 import { UploadNotFoundError, isFileId, readUpload } from '../../objects/uploads.ts';

@@ -1,12 +1,11 @@
 /** Assembles what text calls in the background need (src/text/background/), with the decoding of the endpoints. */
 import type { Caller } from '../../accounts/authenticate.ts';
-import { readLineBody } from '../../batches/read-line.ts';
+import { readLineBody } from '../../batches/line.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import { createJsonScanner } from '../../domain/json-scanner.ts';
-import { readRequest } from '../../text/background/call-record.ts';
+import { readRequest, createAttemptWatch } from '../../text/background/call-record.ts';
 import type { BackgroundCall } from '../../text/background/call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from '../../text/background/context.ts';
-import { createAttemptWatch } from '../../text/background/watch.ts';
 import { checkChatBody } from '../../text/chat/decode-request.ts';
 import type { TextLedger } from '../../text/money/text-ledger.ts';
 import { checkResponsesBody } from '../../text/responses/decode-request.ts';

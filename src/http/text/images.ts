@@ -10,10 +10,16 @@ import { requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
 import { UploadNotFoundError, readUpload } from '../../objects/uploads.ts';
 import type { Upload } from '../../objects/uploads.ts';
-import { checkImageAddresses, fileIdOf } from '../../text/image-addresses.ts';
-import type { ImageAddress } from '../../text/image-addresses.ts';
-import { IMAGE_TYPES, IMAGE_WAIT_MS, MAX_INLINED, asBase64, inlineImages } from '../../text/inline-images.ts';
-import type { InlinedImages } from '../../text/inline-images.ts';
+import {
+  IMAGE_TYPES,
+  IMAGE_WAIT_MS,
+  MAX_INLINED,
+  asBase64,
+  checkImageAddresses,
+  fileIdOf,
+  inlineImages,
+} from '../../text/images.ts';
+import type { ImageAddress, InlinedImages } from '../../text/images.ts';
 import { InvalidTextRequest } from '../../text/text-failure.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';

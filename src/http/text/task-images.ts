@@ -13,12 +13,12 @@ import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { TaskNotFoundError, readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { dataOf, frameOf } from '../../text/encoder.ts';
-import { asBase64 } from '../../text/inline-images.ts';
+import { asBase64 } from '../../text/images.ts';
 import type { EarlierItems } from '../../text/responses/decode-input.ts';
 import { IMAGE_CALL, isImageCall } from '../../text/responses/image-calls.ts';
 import type { ConversationItem } from '../../text/responses/items.ts';
-import type { HttpContext } from '../app/context.ts';
 import type { BodyAllowance } from '../bodies/body-allowance.ts';
+import type { HttpContext } from '../app/context.ts';
 import type { TextCallRequest } from './decode-call.ts';
 
 /** A larger image is not part of a response; the task has it. */

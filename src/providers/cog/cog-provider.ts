@@ -12,12 +12,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { withMediaInline } from '../inline-media.ts';
 import { consumptionOf } from '../consumption.ts';
+import { withMediaInline } from '../inline-media.ts';
 import { textAt, valueAt } from '../json-answer.ts';
 import { filesIn } from '../output-files.ts';
-import { ProviderUnknown } from '../provider-unknown.ts';
-import { ProviderFailure, ProviderRejection } from '../provider.ts';
+import type { UpstreamProtocol } from '../protocols.ts';
+import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../provider.ts';
 import type { FinishedWork, GenerationRequest, Provider, ProviderCall } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
@@ -117,3 +117,5 @@ function failureReason(error: string | undefined): FailureReason {
 function rejectionReason(status: number): FailureReason | undefined {
   return status === NO_SLOT ? 'provider_unavailable' : undefined;
 }
+
+export const cogProtocol: UpstreamProtocol = { name: 'cog', create: createCogProvider };

@@ -3,14 +3,14 @@
  * files. The same task renders to the same bytes, so submitting is repeatable and there is no job to wait for.
  */
 import { createHash } from 'node:crypto';
+import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
 import { reasonOfFault } from '../../domain/input-fault.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
 import type { Transcript } from '../../transcripts/transcript.ts';
+import { filesOfTranscript } from '../output-files.ts';
 import { ProviderFailure, ProviderRejection } from '../provider.ts';
 import type { InputFile, ProducedFile, Provider } from '../provider.ts';
-import { filesOfTranscript } from '../transcript-files.ts';
-import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
 
 /**
  * In the place of an engine: a model with which the endpoints of transcriptions can be tried. It says so itself, because

@@ -18,10 +18,9 @@ import { Piscina } from 'piscina';
 import type { Logger } from '../../telemetry/log.ts';
 import { THREAD_ARGUMENTS } from '../../limits/timed-threads.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
-import type { Lease } from '../../limits/tenant-shares.ts';
+import type { Lease, TenantShares } from '../../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import { isEngineName, isLongEngine } from '@darkroom/engines/engine-names';
-import { createLongRenderings, longRenderingLimits } from './long-renderings.ts';
 import { createPauseControl } from '@darkroom/engines/pause-control';
 import type { PauseControl } from '@darkroom/engines/pause-control';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
@@ -70,6 +69,17 @@ const THREAD_HEAP_MB = 256;
  * thread stay in the system's process table.
  */
 const STOP_WITHIN_MS = 30_000;
+
+/**
+ * The number of long renderings in addition to one per thread. They let other accounts' videos take turns with those of
+ * the first account.
+ */
+const EXTRA_RENDERINGS = 2;
+/**
+ * The maximum number of long renderings that wait for a slot, in total and per account. Those beyond it have to be
+ * retried.
+ */
+const WAITING_RENDERINGS = { perProcess: 2, perTenant: 1 } as const;
 
 /** The error that a caller gets when the signal fires, as from every other abortable call of the platform. */
 function abortError(signal: AbortSignal): DOMException {
@@ -248,4 +258,25 @@ export function createEnginePool(options: {
       await piscina.destroy();
     },
   };
+}
+
+/** @returns how many long renderings may be in progress, and how many including those that wait for a slot. */
+export function longRenderingLimits(threads: number): { readonly active: number; readonly activeAndWaiting: number } {
+  const active = threads + EXTRA_RENDERINGS;
+  return { active, activeAndWaiting: active + WAITING_RENDERINGS.perProcess };
+}
+
+/**
+ * Limits the long renderings (videos, songs) in progress at a time, working or paused. A paused one keeps its memory
+ * and the process that encodes it: about 1 GB at 3840 x 2160. So the limit is low, and renderings beyond it stay in
+ * Temporal, where they hold none of the worker's slots. One account has at most one in progress per thread.
+ */
+function createLongRenderings(threads: number, metrics?: ShareMetrics): TenantShares {
+  return createTenantShares({
+    resource: 'long_renderings',
+    capacity: longRenderingLimits(threads).active,
+    perTenant: threads,
+    waiting: WAITING_RENDERINGS,
+    metrics,
+  });
 }

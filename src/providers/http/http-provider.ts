@@ -4,24 +4,23 @@
  * classification of responses, the limits, the credential that goes only to the configured origin, and the closed
  * lists of states and reasons.
  */
-import { createAccess } from './auth/access.ts';
-import { BODY_OUTPUT, findBinding } from './binding.ts';
-import type { HttpBinding } from './binding.ts';
-import { isSuccess } from '../answer-status.ts';
-import { consumptionOf, microUsdOf } from '../consumption.ts';
-import { ProviderUnreachable } from '../provider-unknown.ts';
-import { ProviderFailure, ProviderRejection } from '../provider.ts';
-import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
-import { retryAfterMsOf } from '../retry-hints.ts';
+import { isSuccess, retryAfterMsOf } from '../answer-status.ts';
 import { createAnswerThreads } from '../answer-threads.ts';
+import { consumptionOf, microUsdOf } from '../consumption.ts';
+import type { UpstreamProtocol } from '../protocols.ts';
+import { ProviderFailure, ProviderRejection, ProviderUnreachable } from '../provider.ts';
+import type { CancelAnswer, GenerationRequest, JobState, Provider, ProviderCall } from '../provider.ts';
 import { assertRunningAnswerFits, createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps, JobExchange, SubmitExchange } from '../upstream-calls.ts';
 import { urlOf } from '../upstream-target.ts';
+import { passPreflight, scopeOf } from './ahead-of-submit.ts';
+import { createAccess } from './auth/access.ts';
+import { BODY_OUTPUT, HttpBindingSchema, findBinding } from './binding.ts';
+import type { HttpBinding } from './binding.ts';
 import { createModelFile } from './model-file.ts';
-import { passPreflight } from './preflight.ts';
 import type { ExpressionContext } from './model-file.ts';
-import { bindSubmit, fieldsWithFiles, scopeOf, uploadFiles } from './submit-request.ts';
-import { submitReads } from './validate-binding.ts';
+import { bindSubmit, fieldsWithFiles, uploadFiles } from './submit-request.ts';
+import { findBindingGaps, findMemberProblems, mediaFieldsOf, submitReads } from './validate-binding.ts';
 import { addressOf, filesOf, jobIdOf, outcomeOf, progressOf, reasonOf, stateOf } from './values.ts';
 
 /** A job that the upstream no longer knows. */
@@ -333,4 +332,33 @@ function running(progress: number | undefined, pollAfterMs: number): JobState {
     ...(progress === undefined ? {} : { progress }),
     ...(pollAfterMs === 0 ? {} : { pollAfterMs }),
   };
+}
+
+export const httpProtocol: UpstreamProtocol = {
+  name: 'http',
+  fields: { http: HttpBindingSchema },
+  problemsOf(upstream) {
+    const binding = findBinding(upstream);
+    return binding === undefined ? [] : within(findMemberProblems(binding));
+  },
+  gapsOf(upstream) {
+    const binding = findBinding(upstream);
+    return [
+      ...(binding === undefined ? ['http: missing for protocol http'] : []),
+      ...(upstream.baseUrl === undefined ? ['baseUrl: missing for protocol http'] : []),
+      ...(binding === undefined ? [] : within(findBindingGaps(binding))),
+    ];
+  },
+  mediaFieldsOf(upstream) {
+    const binding = findBinding(upstream);
+    return binding === undefined
+      ? []
+      : mediaFieldsOf(binding).map(([position, field]) => [`http.${position}`, field] as const);
+  },
+  hookOf: (upstream) => findBinding(upstream)?.hook,
+  create: createHttpProvider,
+};
+
+function within(problems: readonly string[]): readonly string[] {
+  return problems.map((problem) => `http.${problem}`);
 }

@@ -4,15 +4,14 @@
  * needs. No text that an expression sees gets into that line.
  */
 import { LRUCache } from 'lru-cache';
-import { findBinding } from './binding.ts';
-import type { FormPartBinding } from './binding.ts';
-import { findUnmetExpectation } from './expected-values.ts';
-import { describeValue } from './found-value.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { upstreamName } from '../../upstreams/upstream-caps.ts';
 import type { AnswerThreads } from '../answer-threads.ts';
 import type { GenerationRequest } from '../provider.ts';
 import type { Workbench } from '../workbench.ts';
+import { findBinding } from './binding.ts';
+import type { FormPartBinding } from './binding.ts';
+import { describeValue, findUnmetExpectation } from './expected-values.ts';
 import { ExpressionError, evaluateExpressions } from './expressions.ts';
 import type { MediaValue } from './media-inputs.ts';
 

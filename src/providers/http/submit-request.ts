@@ -3,20 +3,17 @@
  * into its body. Nothing here is a submit, so that everything that fails is a rejection: no work was accepted.
  */
 import { createReadStream } from 'node:fs';
-import { createForm } from '../form.ts';
-import type { FormPart } from '../form.ts';
+import { DEFAULT_RETRY_AFTER_MS, reasonOfStatus } from '../answer-status.ts';
 import { assertMediaFit, withValues } from '../inline-media.ts';
 import { ProviderRejection } from '../provider.ts';
 import type { GenerationRequest, InputFile, SubmitCall } from '../provider.ts';
-import { jsonBody } from '../request-body.ts';
-import type { RequestBody } from '../request-body.ts';
+import { createForm, jsonBody } from '../request-body.ts';
+import type { FormPart, RequestBody } from '../request-body.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
 import type { Address } from '../upstream-target.ts';
-import { DEFAULT_RETRY_AFTER_MS, reasonOfStatus } from '../answer-status.ts';
-import { queryAhead, sendAhead } from './ahead-of-submit.ts';
+import { queryAhead, scopeOf, sendAhead, unbound } from './ahead-of-submit.ts';
 import { FORM_PART_NAME } from './binding.ts';
 import type { FormPartBinding, HttpBinding, UploadBinding } from './binding.ts';
-import { describeValue } from './found-value.ts';
 import { createMediaInputs } from './media-inputs.ts';
 import type { MediaValue } from './media-inputs.ts';
 import { inputOf } from './model-file.ts';
@@ -249,19 +246,7 @@ function headersOf(values: Readonly<Record<string, unknown>>): Readonly<Record<s
   );
 }
 
-export function scopeOf({ upstream }: GenerationRequest, { hosts }: HttpBinding) {
-  return { baseUrl: upstream.baseUrl, hosts };
-}
-
 /** `image_urls.0` belongs to `image_urls`. */
 function fieldOf(fieldPath: string): string {
   return fieldPath.split('.')[0] ?? '';
-}
-
-/** Nothing was sent: the model file produces no request for this input, and a retry would not change that. */
-export function unbound(member: string, value?: unknown): ProviderRejection {
-  const found = value === undefined ? '' : `: it gives ${describeValue(value)}`;
-  return new ProviderRejection('model_unavailable', {
-    note: `http.${member} of the model file gives no usable value for this input${found}`,
-  });
 }

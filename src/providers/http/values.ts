@@ -3,11 +3,10 @@
  * of any type; a value that is not exactly of the expected form counts as absent.
  */
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { isWebAddress, jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { transcriptOf } from '../../transcripts/transcript.ts';
-import { filesOfBase64, filesOfText } from '../output-files.ts';
+import { isWebAddress, jobIdAt, textAt, valueAt } from '../json-answer.ts';
+import { filesOfBase64, filesOfText, filesOfTranscript } from '../output-files.ts';
 import type { CancelOutcome, GenerationRequest, ProducedFile } from '../provider.ts';
-import { filesOfTranscript } from '../transcript-files.ts';
 import { urlOf } from '../upstream-target.ts';
 import type { Address } from '../upstream-target.ts';
 import { isAllowed } from './hosts.ts';

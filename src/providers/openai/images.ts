@@ -13,11 +13,10 @@ import { textAt, valueAt } from '../json-answer.ts';
 import { filesOfBase64, filesOfText } from '../output-files.ts';
 import { ProviderFailure } from '../provider.ts';
 import type { GenerationRequest, InputFile, ProducedFile, Provider } from '../provider.ts';
+import { createForm, textParts } from '../request-body.ts';
+import type { FormPart } from '../request-body.ts';
 import type { SubmitExchange, UpstreamCalls } from '../upstream-calls.ts';
-import { createForm, textParts } from '../form.ts';
-import type { FormPart } from '../form.ts';
-import { rejectionReason } from './rejections.ts';
-import { withoutJobs } from './without-jobs.ts';
+import { rejectionReason, withoutJobs } from './conventions.ts';
 
 /** Fields that hold the mask of an edit; every other image is one to be edited. */
 const MASK_FIELDS = ['mask', 'mask_url'];

@@ -2,16 +2,27 @@
  * The OpenAI-compatible interfaces, which many services and self-hosted servers offer: images, speech, transcriptions
  * and videos. A binding selects one with its `api`; without it, the output of the model decides.
  */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { Modality } from '../../catalogue/definition.ts';
-import type { Provider } from '../provider.ts';
+import type { UpstreamProtocol } from '../protocols.ts';
+import type { Provider, UpstreamBinding } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
-import { apiOf } from './api.ts';
-import type { Api } from './api.ts';
+import { createSpeech, createTranscriptions } from './audio.ts';
 import { createImages } from './images.ts';
-import { createSpeech } from './speech.ts';
-import { createTranscriptions } from './transcriptions.ts';
 import { createVideos } from './videos.ts';
+
+/** The interfaces of protocol `openai`: an upstream selects one with its `api`. */
+const APIS = ['images', 'images.edit', 'speech', 'transcriptions', 'videos'] as const;
+
+const ApiSchema = Type.Unsafe<(typeof APIS)[number]>({
+  type: 'string',
+  enum: [...APIS],
+  description: 'Of `openai`: the interface. Default: what follows from what the model makes.',
+});
+
+type Api = Static<typeof ApiSchema>;
 
 const USUAL_API: Readonly<Record<Modality, Api>> = {
   image: 'images',
@@ -33,3 +44,15 @@ export function createOpenAiProvider(deps: HttpProviderDeps): Provider {
   };
   return { ...images, boundTo: (upstream, modality) => byApi[apiOf(upstream) ?? USUAL_API[modality]] };
 }
+
+/** @returns undefined if the upstream does not name one. */
+function apiOf(upstream: UpstreamBinding): Api | undefined {
+  const named = 'api' in upstream ? upstream.api : undefined;
+  return APIS.find((api) => api === named);
+}
+
+export const openAiProtocol: UpstreamProtocol = {
+  name: 'openai',
+  fields: { api: ApiSchema },
+  create: createOpenAiProvider,
+};

@@ -7,13 +7,12 @@
  */
 import { extensionFor } from '@darkroom/media/media-types';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
-import { ProviderUnreachable } from '../provider-unknown.ts';
-import { ProviderFailure } from '../provider.ts';
+import { ProviderFailure, ProviderUnreachable } from '../provider.ts';
 import type { GenerationRequest, JobState, Provider } from '../provider.ts';
+import { createForm, textParts } from '../request-body.ts';
 import type { RequestBody } from '../request-body.ts';
 import type { UpstreamCalls } from '../upstream-calls.ts';
-import { createForm, textParts } from '../form.ts';
-import { failureReason, rejectionReason } from './rejections.ts';
+import { failureReason, rejectionReason } from './conventions.ts';
 
 const DONE = ['completed', 'succeeded'];
 const OVER = [...DONE, 'failed', 'cancelled', 'canceled', 'expired'];

@@ -5,21 +5,38 @@
  * An upstream's model is `owner/name`, `owner/name:version` or a bare version id; the first has a path of its own. Its
  * `rename` says what the model calls the fields of the input.
  */
+import { Type } from 'typebox';
+import type { Static } from 'typebox';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { Consumption } from '../../domain/provider-usage.ts';
 import { consumptionOf } from '../consumption.ts';
+import { SecretName } from '../hooks/hook-rules.ts';
 import { jobIdAt, textAt, valueAt } from '../json-answer.ts';
 import { filesIn } from '../output-files.ts';
-import { ProviderUnreachable } from '../provider-unknown.ts';
-import { ProviderFailure } from '../provider.ts';
-import type { Provider } from '../provider.ts';
+import type { UpstreamProtocol } from '../protocols.ts';
+import { ProviderFailure, ProviderUnreachable } from '../provider.ts';
+import type { Provider, UpstreamBinding } from '../provider.ts';
 import { assertRunningAnswerFits, createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
-import { renamed } from './rename.ts';
 
 const OFFICIAL_MODEL = /^([\w.-]+)\/([\w.-]+)$/;
 /** Content rejections have no code of their own except this one, and the sentence of older models. */
 const CONTENT_WORDS = /\bE005\b|flagged as sensitive|\bNSFW\b/i;
+
+const FIELD_NAME = '^[A-Za-z_][A-Za-z0-9_]{0,63}$';
+
+/** What Replicate's models call the fields of an input: each has names of its own, and ours are the same everywhere. */
+export const RenameSchema = Type.Record(
+  Type.String({ pattern: FIELD_NAME }),
+  Type.String({ pattern: FIELD_NAME, description: "The model's name for a field of the input." }),
+  {
+    maxProperties: 100,
+    additionalProperties: false,
+    description: 'Of `replicate`: what the model calls fields of the input. Others keep their names.',
+  },
+);
+
+type Rename = Static<typeof RenameSchema>;
 
 /** The adapter of protocol `replicate`. */
 export function createReplicateProvider(deps: HttpProviderDeps): Provider {
@@ -106,4 +123,44 @@ function rejectionReason(status: number, json: unknown): FailureReason | undefin
   if (CONTENT_WORDS.test(`${title} ${detail}`)) return 'content_rejected';
   // 422 is also the response for a version that does not exist or that we may not run.
   return /invalid version|not permitted/i.test(title) ? 'model_unavailable' : undefined;
+}
+
+/** The input with the names of an upstream's model. A field that is not named keeps its own. */
+function renamed(
+  input: Readonly<Record<string, unknown>>,
+  upstream: UpstreamBinding,
+): Readonly<Record<string, unknown>> {
+  const names = new Map(Object.entries(renameOf(upstream)));
+  return Object.fromEntries(Object.entries(input).map(([field, value]) => [names.get(field) ?? field, value]));
+}
+
+function renameOf(upstream: UpstreamBinding): Rename {
+  return hasRename(upstream) ? upstream.rename : {};
+}
+
+/** Its form was validated when the model file was read. */
+function hasRename(upstream: UpstreamBinding): upstream is UpstreamBinding & { readonly rename: Rename } {
+  return 'rename' in upstream;
+}
+
+/** An upstream whose calls are verified: Replicate signs them as Standard Webhooks describe. */
+interface SigningUpstream extends UpstreamBinding {
+  readonly webhookSecret: string;
+}
+
+export const replicateProtocol: UpstreamProtocol = {
+  name: 'replicate',
+  fields: {
+    rename: RenameSchema,
+    webhookSecret: SecretName(
+      "Of `replicate`: the name of the credential with which the account's webhooks are signed.",
+    ),
+  },
+  hookOf: (upstream) =>
+    isSigning(upstream) ? { verify: { scheme: 'standard-webhooks', secret: upstream.webhookSecret } } : undefined,
+  create: createReplicateProvider,
+};
+
+function isSigning(upstream: UpstreamBinding): upstream is SigningUpstream {
+  return 'webhookSecret' in upstream;
 }

@@ -7,8 +7,8 @@ import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { Consumption } from '../../domain/provider-usage.ts';
 import { consumptionOf } from '../consumption.ts';
 import { isWebAddress, jobIdAt, listAt, textAt, valueAt } from '../json-answer.ts';
-import { ProviderUnreachable } from '../provider-unknown.ts';
-import { ProviderFailure } from '../provider.ts';
+import type { UpstreamProtocol } from '../protocols.ts';
+import { ProviderFailure, ProviderUnreachable } from '../provider.ts';
 import type { CancelAnswer, CancelOutcome, JobState, ProducedFile, Provider } from '../provider.ts';
 import { createUpstreamCalls } from '../upstream-calls.ts';
 import type { HttpProviderDeps } from '../upstream-calls.ts';
@@ -165,3 +165,5 @@ function rejectionReason(status: number, json: unknown): FailureReason | undefin
   if (code === 'IDEMPOTENCY_KEY_MISMATCH') throw new ProviderFailure('outcome_unknown');
   return status === 400 && code === 'MODEL_UNAVAILABLE' ? 'model_unavailable' : undefined;
 }
+
+export const tasksProtocol: UpstreamProtocol = { name: 'tasks', create: createTasksProvider };

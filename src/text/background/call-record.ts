@@ -1,41 +1,19 @@
 /**
- * The rows of text calls that no connection waits for: creating, reading, and taking the turns in which attempts run
- * them. What an attempt has made of a call is recorded in record-outcome.ts.
+ * The rows of text calls that no connection waits for, and the attempts that run them: which process may begin one,
+ * which of them may still record anything, and what is kept of a call. How a call gets into its queue is in queue.ts,
+ * and what an attempt has made of it is recorded in record-outcome.ts.
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../../database/database.ts';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Backlog, OpenCalls } from '../../telemetry/metrics-service.ts';
 import { LEASE_SECONDS } from '../money/process-lease.ts';
 import type { TextSurface } from '../source.ts';
-import { WAITS_HOURS, admitNext, lockBackgroundQueue, placeOf } from './queue.ts';
+import { WAITS_HOURS, placeOf } from './queue.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 export type BackgroundState = 'queued' | 'in_progress' | 'answered' | 'failed' | 'cancelled';
-
-/** A call that is not a line of a batch. */
-export interface NewBackgroundCall {
-  /** `resp_…`: the ledger's reference too. */
-  readonly id: string;
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly surface: TextSurface;
-  readonly isStreamed: boolean;
-  /** The caps of the caller, which may be a short-lived token. */
-  readonly spendCapIds: readonly string[];
-  readonly request: Json;
-  /** The response object while it is queued. */
-  readonly response: Json;
-}
-
-/** A line of a batch: its body is in the batch's input. */
-export interface NewBatchCall {
-  readonly id: string;
-  /** From 0. */
-  readonly line: number;
-  /** Where the line begins in the input. */
-  readonly lineBegin: number;
-}
 
 /** A call as the attempt that runs it sees it. */
 export interface BackgroundCall {
@@ -61,96 +39,6 @@ export interface BackgroundCall {
   readonly startedAt: number;
   /** Until when it may wait for what passes: the end of its batch's window, or a day. */
   readonly waitsUntil: number;
-}
-
-/** What an account may have in the background at the same time, batches apart. These limits are ours. */
-const MAX_OPEN = { calls: 1_000, bytes: 200_000_000 } as const;
-const RETRY_SECONDS = 30;
-
-/** The account has as many calls in the background as it may. */
-export class BackgroundFullError extends DarkroomError {
-  override readonly name = 'BackgroundFullError';
-  override readonly kind = 'rate_limited';
-  override readonly retryAfterSeconds = RETRY_SECONDS;
-
-  constructor() {
-    super(
-      `this account has ${MAX_OPEN.calls} responses in the background, or ${MAX_OPEN.bytes / 1_000_000} MB of requests for them, which is all it may; wait until some have ended`,
-    );
-  }
-}
-
-const countOpen: Statement = {
-  name: 'count_open_background_calls',
-  text: `SELECT count(*)::integer AS calls, coalesce(sum(request_bytes), 0)::float8 AS bytes FROM background_calls
-          WHERE account_id = $1 AND ended_at IS NULL AND batch_id IS NULL`,
-};
-const insertCall: Statement = {
-  name: 'insert_background_call',
-  text: `INSERT INTO background_calls (id, account_id, key_id, surface, is_streamed, spend_cap_ids, request, request_bytes,
-                                       response, is_admitted)
-         VALUES ($1, $2, $3, $4, $5, $6::text[], $7::json, $8, $9::json, false)`,
-};
-
-/** Records a call at the end of its account's queue, in the transaction that accepts it. @throws {BackgroundFullError} */
-export async function insertBackgroundCall(transaction: Queryable, call: NewBackgroundCall): Promise<void> {
-  const { id, accountId } = call;
-  const request = JSON.stringify(call.request);
-  const bytes = Buffer.byteLength(request);
-  // One after another, so that together they cannot pass the limit.
-  await lockBackgroundQueue(transaction, accountId);
-  const [open] = await transaction.query<{ calls: number; bytes: number }>(countOpen, [accountId]);
-  if (open !== undefined && (open.calls >= MAX_OPEN.calls || open.bytes + bytes > MAX_OPEN.bytes)) {
-    throw new BackgroundFullError();
-  }
-  await transaction.query(insertCall, [
-    id,
-    accountId,
-    call.keyId,
-    call.surface,
-    call.isStreamed,
-    call.spendCapIds,
-    request,
-    bytes,
-    JSON.stringify(call.response),
-  ]);
-  await admitNext(transaction, accountId);
-}
-
-const insertBatchLines: Statement = {
-  name: 'insert_background_calls_of_batch',
-  text: `INSERT INTO background_calls (id, account_id, key_id, surface, batch_id, line, line_begin, is_admitted)
-         SELECT l.id, $1, $2, $3, $4, l.line, l.line_begin, false
-           FROM unnest($5::text[], $6::integer[], $7::bigint[]) AS l (id, line, line_begin)
-         ON CONFLICT DO NOTHING`,
-};
-
-/**
- * Records lines of a batch at the end of their account's queue. A line that was recorded before does not change.
- *
- * @param batch whose lines they are, with the account and the key that pay.
- */
-export async function insertBatchCalls(
-  transaction: Queryable,
-  batch: {
-    readonly batchId: string;
-    readonly accountId: string;
-    readonly keyId: string;
-    readonly surface: TextSurface;
-  },
-  lines: readonly NewBatchCall[],
-): Promise<void> {
-  await transaction.query(insertBatchLines, [
-    batch.accountId,
-    batch.keyId,
-    batch.surface,
-    batch.batchId,
-    lines.map(({ id }) => id),
-    lines.map(({ line }) => line),
-    lines.map(({ lineBegin }) => lineBegin),
-  ]);
-  await lockBackgroundQueue(transaction, batch.accountId);
-  await admitNext(transaction, batch.accountId);
 }
 
 /**
@@ -331,11 +219,104 @@ const selectSuperseded: Statement = {
 };
 
 /** Those of some attempts that may no longer record anything: the call was cancelled, or another attempt has begun. */
-export async function findSuperseded(
+async function findSuperseded(
   database: Queryable,
   attempts: readonly Pick<BackgroundCall, 'id' | 'attempt'>[],
 ): Promise<readonly Pick<BackgroundCall, 'id' | 'attempt'>[]> {
   return database.query(selectSuperseded, [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)]);
+}
+
+/** How often a process looks whether its attempts may still record anything. */
+const CHECK_EVERY_MS = 1_000;
+
+/** An attempt of this process. */
+type WatchedAttempt = Pick<BackgroundCall, 'id' | 'attempt'>;
+
+export interface AttemptWatch {
+  /** @param onSuperseded called at most once; must not throw. @returns a function that ends the watch. */
+  add(attempt: WatchedAttempt, onSuperseded: () => void): () => void;
+}
+
+/**
+ * Notices that attempts of this process may no longer record anything, because their call was cancelled or another
+ * attempt has begun: one statement a second for all of them.
+ */
+export function createAttemptWatch({
+  database,
+  logger,
+}: {
+  readonly database: Queryable;
+  readonly logger: Logger;
+}): AttemptWatch {
+  const watched = new Map<WatchedAttempt, () => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let failures = 0;
+
+  const check = async (): Promise<void> => {
+    const attempts = [...watched.keys()];
+    const superseded = new Set((await findSuperseded(database, attempts)).map(keyOf));
+    for (const attempt of attempts) {
+      if (!superseded.has(keyOf(attempt))) continue;
+      watched.get(attempt)?.();
+      watched.delete(attempt);
+    }
+  };
+
+  const tick = async (): Promise<void> => {
+    try {
+      await check();
+      failures = 0;
+    } catch (error) {
+      if (failures === 0) logger.warn({ err: error }, 'watching text calls in the background failed; retrying');
+      failures += 1;
+    }
+    timer = undefined;
+    schedule();
+  };
+
+  const schedule = (): void => {
+    if (timer !== undefined || watched.size === 0) return;
+    timer = setTimeout(() => void tick(), CHECK_EVERY_MS).unref();
+  };
+
+  return {
+    add(attempt, onSuperseded) {
+      watched.set(attempt, onSuperseded);
+      schedule();
+      return () => void watched.delete(attempt);
+    },
+  };
+}
+
+function keyOf({ id, attempt }: WatchedAttempt): string {
+  return `${id}:${attempt}`;
+}
+
+/** Rows of a partial index. */
+const selectOpenCalls: Statement = {
+  name: 'select_open_background_calls',
+  text: `SELECT CASE WHEN batch_id IS NULL THEN 'response' ELSE 'batch_line' END AS kind, state, count(*)::integer AS count,
+                greatest(extract(epoch FROM now() - min(created_at)), 0)::float8 AS "oldestSeconds"
+           FROM background_calls WHERE ended_at IS NULL GROUP BY 1, 2`,
+};
+
+type OpenCallsRow = Backlog & { readonly kind: keyof OpenCalls; readonly state: keyof OpenCalls['response'] };
+
+/**
+ * For the metrics: how many calls have not ended, of each kind in each state, and for how long the oldest has been
+ * open.
+ */
+export async function readOpenCalls(database: Queryable): Promise<OpenCalls> {
+  const rows = await database.query<OpenCallsRow>(selectOpenCalls);
+  const of = (kind: OpenCallsRow['kind'], state: OpenCallsRow['state']): Backlog => {
+    const row = rows.find((each) => each.kind === kind && each.state === state);
+    return { count: row?.count ?? 0, oldestSeconds: row?.oldestSeconds ?? 0 };
+  };
+  const ofKind = (kind: OpenCallsRow['kind']): OpenCalls['response'] => ({
+    queued: of(kind, 'queued'),
+    in_progress: of(kind, 'in_progress'),
+  });
+  return { response: ofKind('response'), batch_line: ofKind('batch_line') };
 }
 
 /** How long the record of a call is kept after its end; the response of it is kept longer (stored-responses.ts). */

@@ -8,8 +8,7 @@ import type { DecodedTextCall, TextAnswers } from '../answer.ts';
 import type { TextProblem } from '../encoder.ts';
 import type { TextLedger } from '../money/text-ledger.ts';
 import type { ResponseToSave } from '../responses/stored-responses.ts';
-import type { BackgroundCall } from './call-record.ts';
-import type { AttemptWatch } from './watch.ts';
+import type { BackgroundCall, AttemptWatch } from './call-record.ts';
 
 /** A call as its endpoint decodes it, without a connection. */
 export type DetachedTextCall = Omit<DecodedTextCall, 'problemOf' | 'money' | 'onAnswered'>;

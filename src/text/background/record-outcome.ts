@@ -3,16 +3,25 @@
  * failure and a cancel at the same moment exactly one counts. The settlement is recorded with it and then made, so
  * that a process that is killed in between leaves it to any other.
  */
+import pRetry from 'p-retry';
+import type { Options } from 'p-retry';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { TextLedger } from '../money/text-ledger.ts';
-import { estimatedSettlement } from '../money/text-call.ts';
-import type { TextSettlement } from '../money/text-call.ts';
+import { estimatedSettlement } from '../money/move.ts';
+import type { TextSettlement } from '../money/move.ts';
 import type { TextCallEnd } from '../../telemetry/metrics-work.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { errorBody } from '../encoder.ts';
+import { decodeInput } from '../responses/decode-input.ts';
+import type { UnnamedInputItem } from '../responses/items.ts';
+import { errorMembers, responseError, wireUsage } from '../responses/response-object.ts';
 import { saveResponse, saveUsage } from '../responses/stored-responses.ts';
 import type { ResponseToSave } from '../responses/stored-responses.ts';
+import { InvalidTextRequest } from '../text-failure.ts';
 import type { BackgroundCall, BackgroundState } from './call-record.ts';
-import { endedResponse } from './ended-response.ts';
+import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
 import { appendEvents } from './event-log.ts';
+import type { EventRecorder, StreamEvent } from './event-log.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -62,6 +71,140 @@ export async function recordOutcome(
     await more(transaction);
     return true;
   });
+}
+
+/**
+ * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is
+ * the release of an attempt, which otherwise counts as alive as long as its process.
+ */
+export const RECORD_RETRY: Options = {
+  retries: Infinity,
+  minTimeout: 200,
+  factor: 2,
+  maxTimeout: 10_000,
+  unref: true,
+  shouldRetry: ({ error }) => error instanceof DarkroomError && error.waitsFor !== undefined,
+};
+
+/** What an attempt has come to, before it is recorded. */
+export type Conclusion =
+  | { readonly kind: 'answered'; readonly answer: Json }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+/** An attempt that has come to its end. */
+interface Concluded {
+  readonly call: BackgroundCall;
+  /** Undefined: the attempt did not come as far as a hold. */
+  readonly settlement: TextSettlement | undefined;
+  readonly decoded: DecodedBackgroundCall | undefined;
+  readonly events: EventRecorder | undefined;
+}
+
+/**
+ * Records the end of a call, with its response and the end of its stream, and settles it.
+ *
+ * @returns false: another attempt has begun, and nothing was recorded.
+ */
+export async function concludeCall(
+  context: BackgroundContext,
+  { call, decoded, events, ...concluded }: Concluded,
+  conclusion: Conclusion,
+): Promise<boolean> {
+  const { database, ledger } = context;
+  const nothing = estimatedSettlement({ id: call.id, accountId: call.accountId, inputTokens: 0 }, 0n);
+  const settlement = concluded.settlement ?? nothing;
+  const isFailedResponse = conclusion.kind === 'failed' && call.batchId === null;
+  const request = isFailedResponse ? await pRetry(() => context.readRequest(call), RECORD_RETRY) : null;
+  const outcome = outcomeOf(context, { call, decoded, settlement, events, request }, conclusion);
+  const last = lastEvents(context, outcome, conclusion);
+  const recordMore = async (transaction: Queryable): Promise<void> => {
+    if (events !== undefined) await events.finish(transaction, last);
+    else if (call.isStreamed && call.batchId === null) await appendEvents(transaction, call.id, last);
+  };
+  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordMore), RECORD_RETRY);
+  if (!isRecorded) return settleSeen(context, call, settlement);
+  ledger.settle(settlement);
+  return true;
+}
+
+function outcomeOf(
+  context: BackgroundContext,
+  {
+    call,
+    decoded,
+    settlement,
+    events,
+    request,
+  }: Omit<Concluded, 'settlement'> & Pick<CallOutcome, 'settlement'> & { readonly request: Json | null },
+  conclusion: Conclusion,
+): CallOutcome {
+  const isLine = call.batchId !== null;
+  if (conclusion.kind === 'answered') {
+    const { answer } = conclusion;
+    const response = decoded?.toSave?.(answer);
+    return { state: 'answered', settlement, response, ...(isLine ? { answer } : {}) };
+  }
+  const problem = context.problemOf(conclusion.error);
+  // What is paid is shown, even of a failure: its key was revoked meanwhile.
+  const usage = settlement.capturedMicroUsd > 0n ? wireUsage(settlement.usage) : null;
+  const changes = { ...events?.failedResponse, status: 'failed', error: responseError(problem), usage } as const;
+  return {
+    state: 'failed',
+    settlement,
+    error: { status: problem.status, body: errorBody(problem) },
+    response: isLine ? undefined : endedResponse({ ...call, request }, changes, context.now()),
+  };
+}
+
+/** The end of the stream of a response: it is decided by what is recorded, and not by what the attempt has sent. */
+function lastEvents(
+  context: BackgroundContext,
+  { response: saved }: CallOutcome,
+  conclusion: Conclusion,
+): readonly StreamEvent[] {
+  const response = saved?.response ?? {};
+  const last = { type: `response.${String(response['status'])}`, response };
+  if (conclusion.kind === 'answered') return [last];
+  return [{ type: 'error', ...errorMembers(context.problemOf(conclusion.error)) }, last];
+}
+
+type EndedCall = Pick<BackgroundCall, 'id' | 'accountId' | 'response'> & {
+  /** As it was sent. */
+  readonly request: Json | null;
+};
+
+/**
+ * The stored response of a call that has no answer: it failed, or was cancelled. It can be read, continued and deleted
+ * like any other.
+ *
+ * @param changes to the response object as it was created. @param now milliseconds since 1970.
+ */
+function endedResponse(
+  { id, accountId, request, response }: EndedCall,
+  changes: Json & { readonly status: 'failed' | 'cancelled' },
+  now: number,
+): ResponseToSave {
+  const { previous_response_id: previousId } = response ?? {};
+  return {
+    id,
+    accountId,
+    previousId: typeof previousId === 'string' ? previousId : undefined,
+    now,
+    response: { ...response, ...changes },
+    input: inputOf(request),
+  };
+}
+
+/** The input of a request, unless it refers to items elsewhere. */
+function inputOf(request: Json | null): readonly UnnamedInputItem[] {
+  const input = request?.['input'];
+  if (typeof input !== 'string' && !Array.isArray(input)) return [];
+  try {
+    return decodeInput(input, { conversation: [], referenced: new Map() });
+  } catch (error) {
+    if (error instanceof InvalidTextRequest) return [];
+    throw error;
+  }
 }
 
 const lockOpen: Statement = {
@@ -130,6 +273,22 @@ export async function recordSeen(
     if (usage.inputTokens + usage.outputTokens > 0) await saveUsage(transaction, id, usage);
     return true;
   });
+}
+
+/**
+ * Settles a call that was cancelled meanwhile. Another one may be open and without an attempt, because the database has
+ * lost the beginning of this one: the next attempt looks.
+ *
+ * @returns whether it was cancelled.
+ */
+export async function settleSeen(
+  { database, ledger }: BackgroundContext,
+  call: BackgroundCall,
+  settlement: TextSettlement,
+): Promise<boolean> {
+  const isCancelled = await recordSeen(database, call, settlement);
+  if (isCancelled) ledger.settle(settlement);
+  return isCancelled;
 }
 
 /**

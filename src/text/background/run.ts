@@ -4,35 +4,27 @@
  */
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import pRetry from 'p-retry';
-import type { Options } from 'p-retry';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { AccessEnded } from '../../accounts/open-responses.ts';
 import { waitReasonOf } from '../../billing/ledger.ts';
-import { DatabaseUnavailableError } from '../../database/database.ts';
-import type { Queryable } from '../../database/database.ts';
+import { DatabaseUnavailableError, UniqueViolationError } from '../../database/database.ts';
+import type { Queryable, Statement } from '../../database/database.ts';
 import { backoffMs } from '../../domain/backoff.ts';
 import type { Backoff } from '../../domain/backoff.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { StoreUnavailableError } from '../../objects/stores/object-store.ts';
 import { accessEnded } from '../answer.ts';
-import { errorBody } from '../error-body.ts';
 import { TooManyStreamsError } from '../money/hold-one-by-one.ts';
-import { estimatedSettlement } from '../money/text-call.ts';
-import type { TextSettlement } from '../money/text-call.ts';
-import { errorMembers, responseError } from '../responses/failure.ts';
-import { wireUsage } from '../responses/response-object.ts';
+import type { NewTextCall, TextSettlement } from '../money/move.ts';
+import type { TextLedger } from '../money/text-ledger.ts';
 import { TextFailure } from '../text-failure.ts';
-import { createCallMoney } from './call-money.ts';
-import type { CallMoney } from './call-money.ts';
 import { beginAttempt, markAttemptSent, releaseAttempt } from './call-record.ts';
 import type { BackgroundCall, ReleasedAttempt } from './call-record.ts';
 import type { BackgroundContext, DecodedBackgroundCall } from './context.ts';
-import { endedResponse } from './ended-response.ts';
-import { EventRecorder, appendEvents } from './event-log.ts';
-import type { StreamEvent } from './event-log.ts';
+import { EventRecorder } from './event-log.ts';
 import { admitWaiting, hasRoomFor } from './queue.ts';
-import { recordOutcome, recordSeen } from './record-outcome.ts';
-import type { CallOutcome } from './record-outcome.ts';
+import { RECORD_RETRY, concludeCall, settleSeen } from './record-outcome.ts';
+import type { Conclusion } from './record-outcome.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -52,18 +44,6 @@ const TURN_MS = 1_000;
  * the rest.
  */
 const WAITS_FOR_UPSTREAM_MINUTES = 10;
-/**
- * An answer is paid for: its record is retried while the database or a thread is unavailable, in milliseconds. So is the
- * release of an attempt, which otherwise counts as alive as long as its process.
- */
-const RECORD_RETRY: Options = {
-  retries: Infinity,
-  minTimeout: 200,
-  factor: 2,
-  maxTimeout: 10_000,
-  unref: true,
-  shouldRetry: ({ error }) => error instanceof DarkroomError && error.waitsFor !== undefined,
-};
 
 /**
  * `wait`: it cannot be answered at this moment, and not before so many milliseconds have passed. `turn`: it waits for
@@ -78,12 +58,8 @@ const ENDED: AttemptResult = { kind: 'ended' };
 const WAITS_FOR_TURN: AttemptResult = { kind: 'turn' };
 const NEXT_ATTEMPT: AttemptResult = { kind: 'wait', ms: 0 };
 
-/** What an attempt has come to, before it is recorded. */
-type Finding =
-  | { readonly kind: 'answered'; readonly answer: Json }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  /** It was stopped: the call was cancelled, or another attempt has begun. */
-  | { readonly kind: 'stopped' };
+/** What an attempt has come to; `stopped`: the call was cancelled, or another attempt has begun. */
+type Finding = Conclusion | { readonly kind: 'stopped' };
 
 /** What stops an attempt. */
 export interface AttemptStops {
@@ -287,11 +263,12 @@ class Attempt {
   }
 
   /** Records the end of the call. */
-  async end(finding: Exclude<Finding, { kind: 'stopped' }>): Promise<AttemptResult> {
+  async end(conclusion: Conclusion): Promise<AttemptResult> {
     await this.#events?.close();
-    const concluded = { call: this.#call, money: this.#money, decoded: this.#decoded, events: this.#events };
+    const settlement = this.#money.settlement();
+    const concluded = { call: this.#call, settlement, decoded: this.#decoded, events: this.#events };
     try {
-      return await record(this.#context, concluded, finding);
+      return (await concludeCall(this.#context, concluded, conclusion)) ? ENDED : NEXT_ATTEMPT;
     } catch (error) {
       const lostRequests = this.#lost + (this.#isSent ? 1 : 0);
       await this.#release({ dueInMs: this.#waitMs(), isLost: true, lostRequests });
@@ -359,88 +336,42 @@ function isOutage(error: unknown): boolean {
   return error instanceof DatabaseUnavailableError || error instanceof StoreUnavailableError;
 }
 
-interface Concluded {
-  readonly call: BackgroundCall;
-  readonly money: CallMoney;
-  readonly decoded?: DecodedBackgroundCall | undefined;
-  readonly events?: EventRecorder | undefined;
-}
-
-async function record(
-  context: BackgroundContext,
-  { call, money, decoded, events }: Concluded,
-  finding: Exclude<Finding, { kind: 'stopped' }>,
-): Promise<AttemptResult> {
-  const { database, ledger } = context;
-  const nothing = estimatedSettlement({ id: call.id, accountId: call.accountId, inputTokens: 0 }, 0n);
-  const settlement = money.settlement() ?? nothing;
-  const isFailedResponse = finding.kind === 'failed' && call.batchId === null;
-  const request = isFailedResponse ? await pRetry(() => context.readRequest(call), RECORD_RETRY) : null;
-  const outcome = outcomeOf(context, { call, decoded, settlement, events, request }, finding);
-  const last = lastEvents(context, outcome, finding);
-  const recordMore = async (transaction: Queryable): Promise<void> => {
-    if (events !== undefined) await events.finish(transaction, last);
-    else if (call.isStreamed && call.batchId === null) await appendEvents(transaction, call.id, last);
-  };
-  const isRecorded = await pRetry(() => recordOutcome(database, call, outcome, recordMore), RECORD_RETRY);
-  if (!isRecorded) return (await settleSeen(context, call, settlement)) ? ENDED : NEXT_ATTEMPT;
-  ledger.settle(settlement);
-  return ENDED;
-}
+const selectHold: Statement = {
+  name: 'select_hold_of_background_call',
+  text: 'SELECT 1 FROM text_calls WHERE id = $1',
+};
 
 /**
- * Settles a call that was cancelled meanwhile. Another one may be open and without an attempt, because the database has
- * lost the beginning of this one: the next attempt looks.
- *
- * @returns whether it was cancelled.
+ * The money of one attempt. The hold belongs to the call: the first attempt that comes so far makes it, and later ones
+ * find it. How the attempt would settle is kept here until its outcome is recorded.
  */
-async function settleSeen(
-  { database, ledger }: BackgroundContext,
-  call: BackgroundCall,
-  settlement: TextSettlement,
-): Promise<boolean> {
-  const isCancelled = await recordSeen(database, call, settlement);
-  if (isCancelled) ledger.settle(settlement);
-  return isCancelled;
+interface CallMoney extends Pick<TextLedger, 'hold' | 'settle'> {
+  /** Undefined: the attempt did not come as far as a hold. */
+  settlement(): TextSettlement | undefined;
 }
 
-function outcomeOf(
-  context: BackgroundContext,
-  {
-    call,
-    decoded,
-    settlement,
-    events,
-    request,
-  }: Omit<Concluded, 'money'> & Pick<CallOutcome, 'settlement'> & { readonly request: Json | null },
-  finding: Exclude<Finding, { kind: 'stopped' }>,
-): CallOutcome {
-  const isLine = call.batchId !== null;
-  if (finding.kind === 'answered') {
-    const { answer } = finding;
-    const response = decoded?.toSave?.(answer);
-    return { state: 'answered', settlement, response, ...(isLine ? { answer } : {}) };
-  }
-  const problem = context.problemOf(finding.error);
-  // What is paid is shown, even of a failure: its key was revoked meanwhile.
-  const usage = settlement.capturedMicroUsd > 0n ? wireUsage(settlement.usage) : null;
-  const changes = { ...events?.failedResponse, status: 'failed', error: responseError(problem), usage } as const;
+function createCallMoney({
+  database,
+  ledger,
+}: {
+  readonly database: Queryable;
+  readonly ledger: Pick<TextLedger, 'hold'>;
+}): CallMoney {
+  let settlement: TextSettlement | undefined;
   return {
-    state: 'failed',
-    settlement,
-    error: { status: problem.status, body: errorBody(problem) },
-    response: isLine ? undefined : endedResponse({ ...call, request }, changes, context.now()),
+    async hold(call: NewTextCall) {
+      const held = await database.query(selectHold, [call.id]);
+      if (held.length > 0) return;
+      try {
+        await ledger.hold({ ...call, isBackground: true });
+      } catch (error) {
+        // That of an earlier attempt has just arrived.
+        if (!(error instanceof UniqueViolationError)) throw error;
+      }
+    },
+    settle(made) {
+      settlement = made;
+    },
+    settlement: () => settlement,
   };
-}
-
-/** The end of the stream of a response: it is decided by what is recorded, and not by what the attempt has sent. */
-function lastEvents(
-  context: BackgroundContext,
-  { response: saved }: CallOutcome,
-  finding: Exclude<Finding, { kind: 'stopped' }>,
-): readonly StreamEvent[] {
-  const response = saved?.response ?? {};
-  const last = { type: `response.${String(response['status'])}`, response };
-  if (finding.kind === 'answered') return [last];
-  return [{ type: 'error', ...errorMembers(context.problemOf(finding.error)) }, last];
 }

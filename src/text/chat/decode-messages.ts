@@ -1,5 +1,5 @@
 /** The conversation of a chat request: what each role may say, and in which parts. */
-import { addressOfFile } from '../image-addresses.ts';
+import { addressOfFile } from '../images.ts';
 import { given, isFileReference, readImageUrl } from '../parameters.ts';
 import type { ContentPart, Message, ToolCall } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';

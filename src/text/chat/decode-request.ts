@@ -4,12 +4,11 @@
  * left to features.ts.
  */
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { compileOpenAiParse } from '../../schema/openai-parse.ts';
+import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import { allowedTools } from '../allowed-tools.ts';
-import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
+import { compileOpenAiParse, openAiCodeOf } from '../../schema/openai-parse.ts';
 import {
+  allowedTools,
   assertUniqueNames,
   functionTool,
   given,
@@ -17,13 +16,13 @@ import {
   reasoningEffortOf,
   schemaFormat,
   toolChoiceWord,
+  requireBoundedSchemas,
 } from '../parameters.ts';
+import type { AllowedToolsForm, ToolRules } from '../parameters.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, TextRequest } from '../request.ts';
-import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { decodeMessages } from './decode-messages.ts';
 import type { WireMessage } from './decode-messages.ts';
-import { ChatRequestSchema } from '@darkroom/api/openai/chat-request';
 
 /** A body with a valid outer form. */
 export interface ChatBody extends Readonly<Record<string, unknown>> {

@@ -2,10 +2,9 @@
  * An answer in the form of `POST /chat/completions` (spec §4.4.2, contract §9): chunks with deltas, or one completion.
  * Both come from the same events. Reasoning is in `reasoning_content`, where most clients of this API look for it.
  */
+import { frameOf, errorBody } from '../encoder.ts';
 import type { AnswerEncoder, TextProblem } from '../encoder.ts';
-import { frameOf } from '../encoder.ts';
-import type { FinishReason, TextEvent, TokenLogprob, TokenUsage } from '../events.ts';
-import { errorBody } from '../error-body.ts';
+import type { FinishReason, TextEvent, TokenLogprob, TokenUsage } from '../source.ts';
 
 /** The fields in every chunk of an answer. */
 export interface ChatAnswerMeta {

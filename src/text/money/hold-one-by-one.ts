@@ -3,16 +3,15 @@
  * keys with spend caps. With the account's counters and its wallet locked, each is checked in the order in which it
  * came, and those that fit are held in one statement, in one transaction.
  */
+import { IS_WALLET, lockAccountAndWallet } from '../../accounts/wallet.ts';
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { SpendCapError, chargeSpendCaps, readSpendCaps } from '../../billing/spend-caps.ts';
 import type { CapPeriod } from '../../billing/spend-caps.ts';
-import { IS_WALLET, lockAccountAndWallet } from '../../accounts/wallet.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
-import { moveTextMoney } from './move.ts';
-import { backgroundCap } from './text-call.ts';
-import type { NewTextCall } from './text-call.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { moveTextMoney, backgroundCap } from './move.ts';
+import type { NewTextCall } from './move.ts';
 
 /** The account has reached its limit of concurrent text calls. */
 export class TooManyStreamsError extends DarkroomError {

@@ -1,12 +1,13 @@
 /**
- * The text calls of all accounts, for operators: how they ended, where and why. A call that was rejected before its
- * money was held is none.
+ * The text calls of all accounts, for operators: how they ended, where and why, and what they hold. A call that was
+ * rejected before its money was held is none.
  */
-import type { Queryable } from '../../database/database.ts';
+import type { TextCallStatus } from '@darkroom/api/admin/admin-work';
+import type { Queryable, Statement } from '../../database/database.ts';
 import { readNewestFirst } from '../../database/newest-first.ts';
 import type { NewestPage } from '../../database/newest-first.ts';
-import type { TextCallStatus } from '@darkroom/api/admin/admin-work';
 import type { ListedWork, WorkQuery } from '../../tasks/listing/list-of-operators.ts';
+import type { Hold } from '../../telemetry/metrics-service.ts';
 
 /** SQL over `text_calls t`. Calls that were settled for a dead process have no outcome. */
 const STATUS = `CASE WHEN t.settled_at IS NULL THEN 'in_progress' ELSE coalesce(t.outcome, 'unknown') END`;
@@ -35,4 +36,18 @@ export function listAllCalls(
     matches: MATCHES,
     values: [statuses, model, reason, upstream, accountId, keyId, user].map((value) => value ?? null),
   });
+}
+
+/** A few rows of a partial index, whatever the number of calls. */
+const selectOpenHolds: Statement = {
+  name: 'select_open_text_holds',
+  text: `SELECT count(*)::integer AS count, coalesce(sum(held_micro_usd), 0)::float8 AS "microUsd",
+                coalesce(greatest(extract(epoch FROM now() - min(created_at)), 0), 0)::float8 AS "oldestSeconds"
+           FROM text_calls WHERE settled_at IS NULL`,
+};
+
+/** For the metrics: how many text calls are not settled, what they hold, and for how long the oldest has been open. */
+export async function readOpenTextHolds(database: Queryable): Promise<Hold> {
+  const [row] = await database.query<Hold>(selectOpenHolds);
+  return row ?? { count: 0, microUsd: 0, oldestSeconds: 0 };
 }

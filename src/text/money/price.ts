@@ -5,7 +5,7 @@
 import type { TextPricing } from '../../catalogue/text-definition.ts';
 import { add, decimalOf, largerOf, multiply, roundUpToMicroUsd } from '../../domain/money.ts';
 import type { Decimal } from '../../domain/money.ts';
-import type { TokenUsage } from '../events.ts';
+import type { TokenUsage } from '../source.ts';
 
 /** The largest count that is stored and billed (an integer of the database); no context is a tenth of it. */
 const MAX_TOKENS = 2_147_483_647;

@@ -4,21 +4,16 @@
  * settlements never fall behind: each goes with the next hold of its account, before it, so that there is never more to
  * settle than an account may have in progress.
  */
+import { LRUCache } from 'lru-cache';
 import { createBatches } from '../../database/batches.ts';
 import { DatabaseUnavailableError } from '../../database/database.ts';
-import type { Database } from '../../database/database.ts';
+import type { Database, Statement } from '../../database/database.ts';
 import type { AccountDatabase } from '../../limits/row-databases.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NoLeaseError, holdOneByOne } from './hold-one-by-one.ts';
-import { moveTextMoney } from './move.ts';
-import type { ExceededHold } from './move.ts';
-import { createOwnCalls } from './own-calls.ts';
+import { estimatedSettlement, moveTextMoney } from './move.ts';
+import type { ExceededHold, NewTextCall, TextSettlement } from './move.ts';
 import { plausibleUsage } from './price.ts';
-import { estimatedSettlement } from './text-call.ts';
-import type { NewTextCall, TextSettlement } from './text-call.ts';
-
-export { TooManyStreamsError } from './hold-one-by-one.ts';
-export type { NewTextCall, TextSettlement } from './text-call.ts';
 
 /** The maximum number of calls in one statement. A larger batch saves nothing and only takes longer. */
 const MAX_TOGETHER = 100;
@@ -33,6 +28,10 @@ const RETRY_WITHIN_MS = 1_000;
 const MAX_TOGETHER_MICRO_USD = 10n ** 15n;
 /** The largest amount that is processed: more than an account can have. */
 const MAX_MICRO_USD = 10n ** 18n;
+/** The number of calls whose outcome is remembered: more than are settled in the time whose commits can be lost. */
+const MAX_REMEMBERED = 20_000;
+/** The age in milliseconds below which a settlement may not have been committed yet. */
+const ON_ITS_WAY_MS = 5_000;
 
 export interface TextLedger {
   /** The process whose lease its holds have. */
@@ -223,4 +222,60 @@ function plausible(settlement: TextSettlement): TextSettlement {
 function within(least: bigint, amount: bigint, most: bigint): bigint {
   if (amount < least) return least;
   return amount > most ? most : amount;
+}
+
+/** Calls in the background belong to no process. */
+const selectOpen: Statement = {
+  name: 'select_open_text_calls_of_process',
+  text: `SELECT id, account_id AS "accountId", floor_micro_usd AS "floorMicroUsd", input_tokens AS "inputTokens"
+           FROM text_calls c
+          WHERE process_id = $1 AND settled_at IS NULL
+            AND NOT EXISTS (SELECT FROM background_calls b WHERE b.id = c.id)`,
+};
+
+type OpenCall = Pick<NewTextCall, 'id' | 'accountId' | 'floorMicroUsd' | 'inputTokens'>;
+
+/**
+ * What an API process remembers of its own text calls, in addition to the database. A database that loses its last
+ * commits (docs/decisions/0005) loses settlements too: such a call is open again, while its process is still running
+ * and considers it settled.
+ */
+interface OwnCalls {
+  /** A hold is about to be requested. The call is in progress from now on until it has ended. */
+  begun(id: string): void;
+  /** The hold was rejected, so the call does not run. */
+  rejected(id: string): void;
+  ended(settlement: TextSettlement): void;
+  /**
+   * @returns how to settle those that are open in the database, and over in this process.
+   * @throws {DatabaseUnavailableError}
+   */
+  findReopened(): Promise<readonly TextSettlement[]>;
+}
+
+/** @param now in milliseconds, for tests. */
+function createOwnCalls(database: Database, processId: string, now = () => performance.now()): OwnCalls {
+  const underWay = new Set<string>();
+  const settlements = new LRUCache<string, { readonly settlement: TextSettlement; readonly at: number }>({
+    max: MAX_REMEMBERED,
+  });
+
+  return {
+    begun: (id) => void underWay.add(id),
+    rejected: (id) => void underWay.delete(id),
+    ended(settlement) {
+      underWay.delete(settlement.id);
+      // The first settlement counts, as it does in the database.
+      const first = settlements.get(settlement.id)?.settlement ?? settlement;
+      settlements.set(settlement.id, { settlement: first, at: now() });
+    },
+    async findReopened() {
+      const open = await database.query<OpenCall>(selectOpen, [processId]);
+      return open.flatMap((call) => {
+        const known = settlements.get(call.id);
+        if (underWay.has(call.id) || (known !== undefined && now() - known.at < ON_ITS_WAY_MS)) return [];
+        return [known?.settlement ?? estimatedSettlement(call, call.floorMicroUsd)];
+      });
+    },
+  };
 }

@@ -8,8 +8,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { TextMetrics } from '../../telemetry/metrics-work.ts';
 import { admitWaiting } from '../background/queue.ts';
 import { settleEndedCalls } from '../background/record-outcome.ts';
-import { acquireProcessLease } from './process-lease.ts';
-import { startTextSweep } from './sweep.ts';
+import { acquireProcessLease, startTextSweep } from './process-lease.ts';
 import { createTextLedger } from './text-ledger.ts';
 import type { TextLedger } from './text-ledger.ts';
 

@@ -1,10 +1,14 @@
 /**
- * From the items of a conversation to the messages that a model is given. Items are finer: the reasoning, text and
- * calls of one assistant turn are separate items, and here they are combined again, so that the outputs of calls
- * directly follow the message that called.
+ * A conversation on its way to a model: from its items to the messages that the model is given, as much of it as the
+ * model can take, and the same written out for an upstream that knows items itself. Items are finer than messages: the
+ * reasoning, text and calls of one assistant turn are separate items, and here they are combined again, so that the
+ * outputs of calls directly follow the message that called.
  */
 import type { ContentPart, Message, ToolCall } from '../request.ts';
-import { foreignReasoning, reasoningText } from './items.ts';
+import { countEach } from '../tokens.ts';
+import type { CountedRequest } from '../tokens.ts';
+import type { DecodedResponsesRequest, ResponsesBody } from './decode-request.ts';
+import { foreignReasoning, isSealedHere, reasoningText } from './items.ts';
 import type { InputPart, ModelItem, OutputMessageItem } from './items.ts';
 
 /**
@@ -120,4 +124,97 @@ class AssistantTurn {
     this.#drafts.push(draft);
     return draft;
   }
+}
+
+/**
+ * `truncation: "auto"` (contract §9): if a model cannot take the whole conversation, its oldest turns are left out.
+ * System messages stay, and so does the last turn. A turn begins with a user message, so that no call is separated
+ * from its output. Items are left out, and not messages, so that every upstream is sent the same conversation.
+ *
+ * @param room how many tokens the model takes, not counting its answer.
+ * @param count counts the tokens of each of some requests.
+ * @returns the request, unchanged or without its oldest turns. It may still be too long: the last turn alone may be.
+ */
+export async function fitConversation(
+  decoded: DecodedResponsesRequest,
+  room: number,
+  count: (requests: readonly CountedRequest[]) => Promise<readonly number[]> = countEach,
+): Promise<DecodedResponsesRequest> {
+  const { request, instructions, items } = decoded;
+  const { turns, systemItems } = partsOf(items);
+  if (turns.length < 2) return decoded;
+  const [whole = 0, ...parts] = await count([
+    request,
+    { ...request, messages: messagesOf(instructions, systemItems) },
+    ...turns.map((turn): CountedRequest => ({
+      messages: messagesOf(undefined, turn),
+      tools: [],
+      format: { type: 'text' },
+    })),
+  ]);
+  if (whole <= room) return decoded;
+  let left = room - (parts[0] ?? 0);
+  const taken = new Set(systemItems);
+  for (const [index, turn] of [...turns.entries()].toReversed()) {
+    const isNewest = taken.size === systemItems.length;
+    left -= parts[1 + index] ?? 0;
+    if (left < 0 && !isNewest) break;
+    for (const item of turn) taken.add(item);
+  }
+  const fitting = items.filter((item) => taken.has(item));
+  return { ...decoded, items: fitting, request: { ...request, messages: messagesOf(instructions, fitting) } };
+}
+
+function partsOf(items: readonly ModelItem[]): {
+  readonly turns: ModelItem[][];
+  readonly systemItems: readonly ModelItem[];
+} {
+  const turns: ModelItem[][] = [];
+  const systemItems: ModelItem[] = [];
+  for (const item of items) {
+    const role = item.type === 'message' ? item.role : undefined;
+    if (role === 'system' || role === 'developer') systemItems.push(item);
+    else if (role === 'user' || turns.length === 0) turns.push([item]);
+    else turns.at(-1)?.push(item);
+  }
+  return { turns, systemItems };
+}
+
+/**
+ * The body of a request as it is sent to an upstream with this endpoint (contract §9): upstreams do not know our
+ * stored responses, so the conversation is written out, and nothing is to be stored there.
+ *
+ * @param items the whole conversation: everything by which `request` was bounded, and nothing else.
+ */
+export function selfContainedBody(
+  body: ResponsesBody,
+  { request, rendering }: Pick<DecodedResponsesRequest, 'request' | 'rendering'>,
+  items: readonly ModelItem[],
+): Readonly<Record<string, unknown>> {
+  const { previous_response_id: _, ...rest } = body;
+  const { summary } = rendering.echo.reasoning;
+  const effort = request.reasoningEffort;
+  const reasoning = { ...(effort === undefined ? {} : { effort }), ...(summary === null ? {} : { summary }) };
+  return {
+    ...rest,
+    input: typeof body.input === 'string' && items.length === 1 ? body.input : written(items),
+    store: false,
+    // `enabled` is our own.
+    ...(body['reasoning'] == null ? {} : { reasoning }),
+  };
+}
+
+function written(items: readonly ModelItem[]): readonly Readonly<Record<string, unknown>>[] {
+  return items.map(({ id, ...item }) => {
+    if (item.type !== 'reasoning') return item;
+    // Reasoning that an upstream sealed itself is identified by its id; what was sealed here means nothing to the
+    // upstream.
+    if (item.encrypted_content !== undefined && !isSealedHere(item)) return id === undefined ? item : { ...item, id };
+    const text = reasoningText(item);
+    return {
+      type: 'reasoning',
+      summary: [],
+      content: text === undefined ? [] : [{ type: 'reasoning_text', text }],
+    };
+  });
 }

@@ -3,7 +3,7 @@
  * which the conversation is read. The schema has validated the form of each item (packages/api, openai/responses-input.ts); here it is
  * validated what each role may say, and what an item refers to.
  */
-import { addressOfFile } from '../image-addresses.ts';
+import { addressOfFile } from '../images.ts';
 import { given, isFileReference, readImageUrl } from '../parameters.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { summaryMessage } from './compaction.ts';

@@ -3,24 +3,22 @@
  * what the response object repeats. Everything that contradicts itself, or that no model here could honour, is
  * rejected with the field and the reason; what this particular model cannot do is left to features.ts.
  */
-import { openAiCodeOf } from '../../schema/openai-codes.ts';
-import { compileOpenAiParse } from '../../schema/openai-parse.ts';
+import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
+import type { WireReasoning, WireTool } from '@darkroom/api/openai/responses-request';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import { given, reasoningEffortOf, schemaFormat } from '../parameters.ts';
+import { compileOpenAiParse, openAiCodeOf } from '../../schema/openai-parse.ts';
+import { given, reasoningEffortOf, schemaFormat, requireBoundedSchemas } from '../parameters.ts';
 import type { OutputFormat, TextRequest } from '../request.ts';
-import { requireBoundedSchemas } from '../schema-bounds.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
+import type { RequestedImageTool } from '../tools/image-tool.ts';
 import { messagesOf, withoutLoneReasoning } from './conversation.ts';
 import { decodeInput } from './decode-input.ts';
 import type { EarlierItems } from './decode-input.ts';
-import { INCLUDABLE, LOGPROBS, SEALED_REASONING } from './included.ts';
 import { withoutImageCalls } from './image-calls.ts';
+import { INCLUDABLE, LOGPROBS, SEALED_REASONING } from './included.ts';
 import type { ModelItem, UnnamedInputItem } from './items.ts';
-import { ResponsesRequestSchema } from '@darkroom/api/openai/responses-request';
-import type { WireReasoning, WireTool } from '@darkroom/api/openai/responses-request';
 import type { EchoedTool, ResponseEcho } from './response-object.ts';
 import { decodeToolChoice, decodeTools } from './tool-choice.ts';
-import type { RequestedImageTool } from '../tools/image-tool.ts';
 
 /** A body with a valid outer form. */
 export interface ResponsesBody extends Readonly<Record<string, unknown>> {
@@ -51,7 +49,7 @@ export interface DecodedResponsesRequest {
   /** The built-in tool, if the model may call it. */
   readonly imageTool: RequestedImageTool | undefined;
   readonly isStored: boolean;
-  /** `auto`: what the model cannot take is left out from the beginning (fit-conversation.ts). */
+  /** `auto`: what the model cannot take is left out from the beginning (conversation.ts). */
   readonly truncation: 'auto' | 'disabled';
 }
 

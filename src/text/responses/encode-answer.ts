@@ -6,16 +6,15 @@
  * response shows what was generated until then.
  */
 import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
-import type { AnswerEncoder } from '../encoder.ts';
 import { frameOf } from '../encoder.ts';
-import type { FinishReason } from '../events.ts';
+import type { AnswerEncoder } from '../encoder.ts';
+import type { FinishReason } from '../source.ts';
 import type { BilledUsage } from '../tally.ts';
 import type { Rendering } from './decode-request.ts';
-import type { DeltaRecorder } from './delta-cuts.ts';
-import { errorMembers, responseError } from './failure.ts';
 import { ItemWriter } from './item-writer.ts';
 import { OutputQueue } from './output-queue.ts';
-import { completionTime, responseObject } from './response-object.ts';
+import type { DeltaRecorder } from './replay.ts';
+import { errorMembers, responseError, completionTime, responseObject } from './response-object.ts';
 import type { IncompleteReason, ResponseState } from './response-object.ts';
 
 /** The fields of a response besides its output. */

@@ -58,7 +58,7 @@ function callOf(item: ImageCallItem, callId: string, name: string): readonly Mod
 const MAX_REASON = 200;
 const FAILED = 'No image was generated: ';
 
-/** What a model reads as the output of the function. Short: the hold is for its length (tools/turn-bounds.ts). */
+/** What a model reads as the output of the function. Short: the hold is for its length (tools/image-turns.ts). */
 export function imageOutputText({ status, size, output_format: format, error }: Omit<ImageCallItem, 'type'>): string {
   if (status === 'failed') return `${FAILED}${(error?.message ?? 'it failed').slice(0, MAX_REASON)}`;
   const facts = [size, format].filter((fact) => fact !== undefined).join(', ');

@@ -4,7 +4,7 @@
  * Their forms are OpenAI's, with the fields that Open Responses requires (contract §9).
  */
 import { decodeBase64 } from '../../domain/data-url.ts';
-import type { TokenLogprob } from '../events.ts';
+import type { TokenLogprob } from '../source.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 

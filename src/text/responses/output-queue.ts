@@ -6,8 +6,7 @@
  * A message or reasoning is finished when something else begins. A call is finished when its arguments are a whole JSON
  * object and something else has begun; a call whose arguments are not, at the end of the answer.
  */
-import type { TextEvent, TokenLogprob } from '../events.ts';
-import { WholeObject } from './whole-object.ts';
+import type { TextEvent, TokenLogprob } from '../source.ts';
 
 /** A piece of a section. */
 export type Piece =
@@ -113,4 +112,39 @@ export class OutputQueue {
 function pieceOf(event: Exclude<ContentEvent, { type: 'tool_call' }>): Piece {
   if (event.type === 'text') return { type: 'text', text: event.text, logprobs: event.logprobs ?? [] };
   return { type: event.type === 'tool_arguments' ? 'arguments' : event.type, text: event.text };
+}
+
+/**
+ * Detects the end of a JSON object that arrives in pieces. Its content is not validated: a model's arguments need not
+ * be valid, and only their end matters here.
+ */
+class WholeObject {
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #isWhole = false;
+
+  /** The bracket that closes the object has arrived. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  add(text: string): void {
+    for (let index = 0; index < text.length && !this.#isWhole; index++) this.#take(text.charAt(index));
+  }
+
+  #take(character: string): void {
+    if (this.#isInString) {
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (character === '\\') this.#isEscaped = true;
+      else if (character === '"') this.#isInString = false;
+      return;
+    }
+    if (character === '"') this.#isInString = true;
+    else if (character === '{' || character === '[') this.#depth += 1;
+    else if (character === '}' || character === ']') {
+      this.#depth -= 1;
+      this.#isWhole = this.#depth === 0;
+    }
+  }
 }

@@ -2,13 +2,64 @@
  * The stream of a stored response, rebuilt from its object (contract §9: `stream` and `starting_after` of
  * `GET /responses/{id}`). The events are those of our own answers (item-writer.ts), with the deltas and the numbers
  * that they had if it was streamed; a response that was not streamed has each text in one delta.
+ *
+ * How a text was cut into deltas is what has to be stored in addition to the object. Only lengths are stored, because
+ * the text is in the object: the events themselves take some fifty times as much.
  */
 import { frameOf } from '../encoder.ts';
-import { deltaKey } from './delta-cuts.ts';
-import type { DeltaCut, DeltaCuts, DeltaRecorder } from './delta-cuts.ts';
-import { allImageEvents } from './image-events.ts';
+import { imageEvents } from './item-writer.ts';
 
 type Members = Readonly<Record<string, unknown>>;
+
+/** The length of one delta in UTF-16 code units, and the number of log probabilities that came with it, if any. */
+type DeltaCut = number | readonly [length: number, logprobs: number];
+
+/** By the part that the deltas extend (`deltaKey`), in the order of the deltas. */
+export type DeltaCuts = Readonly<Record<string, readonly DeltaCut[]>>;
+
+/** Identifies what a delta extends: a part of an item, or the arguments of a call. */
+function deltaKey(event: Members): string {
+  const item = indexIn(event, 'output_index');
+  for (const [list, index] of [
+    ['summary', 'summary_index'],
+    ['content', 'content_index'],
+  ] as const) {
+    if (event[index] !== undefined) return `${item}.${list}.${indexIn(event, index)}`;
+  }
+  return `${item}.arguments`;
+}
+
+/** The first if an upstream does not specify it. */
+function indexIn(event: Members, name: string): number {
+  const index = event[name];
+  return typeof index === 'number' ? index : 0;
+}
+
+/** Receives each event of a stream while it passes. */
+export class DeltaRecorder {
+  readonly #cuts = new Map<string, DeltaCut[]>();
+  #events = 0;
+
+  note(event: Members): void {
+    this.#events += 1;
+    const { delta, logprobs } = event;
+    if (typeof delta !== 'string') return;
+    const key = deltaKey(event);
+    const cuts = this.#cuts.get(key) ?? [];
+    const tokens = Array.isArray(logprobs) ? logprobs.length : 0;
+    cuts.push(tokens === 0 ? delta.length : [delta.length, tokens]);
+    this.#cuts.set(key, cuts);
+  }
+
+  /** The number of events. */
+  get events(): number {
+    return this.#events;
+  }
+
+  cuts(): DeltaCuts {
+    return Object.fromEntries(this.#cuts);
+  }
+}
 
 interface ReplayedEvent extends Members {
   readonly type: string;
@@ -82,6 +133,14 @@ function* itemEvents(item: Members, output_index: number, cuts: DeltaCuts): Gene
     }
   }
   yield { type: 'response.output_item.done', output_index, item };
+}
+
+/** @param item as it ended. One without a task has never been generating. */
+function* allImageEvents(item: Members, outputIndex: number): Generator<ReplayedEvent> {
+  const { id, type } = item;
+  yield* imageEvents({ type: 'begun' }, { id, type, result: null, status: 'in_progress' }, outputIndex);
+  if (item['task_id'] !== undefined) yield* imageEvents({ type: 'generating' }, item, outputIndex);
+  yield* imageEvents({ type: 'done' }, item, outputIndex);
 }
 
 /** An item before it had any content. */

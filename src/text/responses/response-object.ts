@@ -3,9 +3,10 @@
  * Responses requires in addition. What the request specified is echoed; what it left open is shown as the API's
  * default.
  */
-import type { BilledUsage } from '../tally.ts';
 import type { WireImageTool } from '@darkroom/api/openai/image-generation-tool';
 import type { WireFunction } from '@darkroom/api/openai/responses-request';
+import type { TextProblem } from '../encoder.ts';
+import type { BilledUsage } from '../tally.ts';
 
 /** A tool as it is echoed: every field of a function has a value, and the built-in tool has those that were given. */
 export type EchoedTool = Required<WireFunction> | WireImageTool;
@@ -96,4 +97,24 @@ export function wireUsage(usage: BilledUsage): Readonly<Record<string, unknown>>
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.inputTokens + usage.outputTokens,
   };
+}
+
+/**
+ * How a response that breaks off reports that in its stream: what an event of type `error` has in addition to its type
+ * and number: OpenAI's document has the members in the event itself, OpenAI's API and Open Responses in `error`.
+ */
+export function errorMembers({
+  errorCode,
+  message,
+  type,
+  code,
+  param,
+}: TextProblem): Readonly<Record<string, unknown>> {
+  return { code, message, param, error_code: errorCode, error: { type, code, message, param } };
+}
+
+/** The content of `error` in the response object. OpenAI's document has a closed set of words for its code. */
+export function responseError({ status, message }: TextProblem): { readonly code: string; readonly message: string } {
+  if (status === 429) return { code: 'rate_limit_exceeded', message };
+  return { code: status >= 400 && status < 500 ? 'invalid_prompt' : 'server_error', message };
 }

@@ -5,19 +5,19 @@
  * A response whose call is still in progress has no row yet; a reader waits for it for a while (wait-for-calls.ts).
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import { withoutTaskImage } from './image-calls.ts';
-import { nameInputItems } from './items.ts';
-import type { ConversationItem, UnnamedInputItem } from './items.ts';
-import type { DeltaCuts } from './delta-cuts.ts';
-import { withIncluded } from './included.ts';
-import { withFileIds } from './input-images.ts';
-import { countReplayed, replayFrames } from './replay.ts';
-import { wireUsage } from './response-object.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { fileIdOf } from '../images.ts';
 import type { BilledUsage } from '../tally.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
+import { withoutTaskImage } from './image-calls.ts';
+import { withIncluded } from './included.ts';
+import { nameInputItems } from './items.ts';
+import type { ConversationItem, InputPart, UnnamedInputItem } from './items.ts';
+import { countReplayed, replayFrames } from './replay.ts';
+import type { DeltaCuts } from './replay.ts';
+import { wireUsage } from './response-object.ts';
 import { ResponseInProgressError, waitForCalls } from './wait-for-calls.ts';
 import type { WaitOptions } from './wait-for-calls.ts';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /** How many days a response is stored: as long as OpenAI stores it. */
 export const RESPONSE_RETENTION_DAYS = 30;
@@ -269,6 +269,17 @@ export async function listInputItems(
     last_id: data.at(-1)?.id ?? '',
     has_more: rest.length > data.length,
   };
+}
+
+/** An item as clients know it: an image that is a file has no URL. */
+function withFileIds(item: ConversationItem): object {
+  const shown = (part: InputPart): object => {
+    const fileId = part.type === 'input_image' ? fileIdOf(part.image_url) : undefined;
+    return fileId === undefined ? part : { ...part, image_url: null, file_id: fileId };
+  };
+  if (item.type === 'message' && item.role !== 'assistant') return { ...item, content: item.content.map(shown) };
+  if (item.type !== 'function_call_output' || typeof item.output === 'string') return item;
+  return { ...item, output: item.output.map(shown) };
 }
 
 const deleteExpired: Statement = {

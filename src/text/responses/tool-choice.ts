@@ -3,16 +3,22 @@
  * function; others are rejected by their type, because no code, search or other server runs in addition to a text
  * model here.
  */
+import type { WireImageTool } from '@darkroom/api/openai/image-generation-tool';
+import type { WireTool } from '@darkroom/api/openai/responses-request';
 import { memberOf } from '../../domain/json-members.ts';
-import { allowedTools, builtInTool } from '../allowed-tools.ts';
-import type { AllowedToolsForm, ToolRules } from '../allowed-tools.ts';
-import { assertUniqueNames, functionTool, namedTool, toolChoiceWord } from '../parameters.ts';
+import {
+  allowedTools,
+  builtInTool,
+  assertUniqueNames,
+  functionTool,
+  namedTool,
+  toolChoiceWord,
+} from '../parameters.ts';
+import type { AllowedToolsForm, ToolRules } from '../parameters.ts';
 import type { FunctionTool } from '../request.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import { IMAGE_TOOL, decodeImageTool, imageFunctionName } from '../tools/image-tool.ts';
 import type { RequestedImageTool } from '../tools/image-tool.ts';
-import type { WireImageTool } from '@darkroom/api/openai/image-generation-tool';
-import type { WireTool } from '@darkroom/api/openai/responses-request';
 
 type Members = Readonly<Record<string, unknown>>;
 type WireChoice = string | Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@
 import { createPlanner } from '@darkroom/offline-text/answer-plan';
 import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
 import { countEach } from '../tokens.ts';
-import type { TextJob, TextJobAnswer } from './text-job.ts';
+import type { TextJob, TextJobAnswer } from './text-threads.ts';
 
 /** Executes one job; called by the thread. */
 export default async function doTextJob(job: TextJob): Promise<TextJobAnswer> {

@@ -1,20 +1,19 @@
 /**
- * The threads for work on the content of text requests (text-job.ts), outside the event loop: a prompt of some
+ * The threads for work on the content of text requests (text-thread.ts), outside the event loop: a prompt of some
  * megabytes takes seconds to count, and what the offline text model does with a prompt depends on the prompt. Each job
  * has a time limit, after which its thread is terminated; accounts share the threads, and one account holds at most as
  * many as it leaves free.
  */
-import { timeOutMs } from '../../config/time-outs.ts';
-import { packageModule } from '../../config/package-root.ts';
-import { createThreadPool, ThreadEndedError } from '../../limits/timed-threads.ts';
-import type { ShareMetrics } from '../../telemetry/metrics.ts';
 import type { AnswerPlan } from '@darkroom/offline-text/answer-plan';
 import { SchemaTooComplexError } from '@darkroom/offline-text/schema-reader';
-import type { FunctionTool, Message } from '../request.ts';
+import { packageModule } from '../../config/package-root.ts';
+import { ThreadEndedError, createThreadPool } from '../../limits/timed-threads.ts';
+import type { ShareMetrics } from '../../telemetry/metrics.ts';
+import type { FunctionTool, Message, TextRequest } from '../request.ts';
+import { timeOutMs } from '../../config/time-outs.ts';
 import { TextFailure } from '../text-failure.ts';
 import { countEach, isLongerThan } from '../tokens.ts';
 import type { CountedRequest } from '../tokens.ts';
-import type { PlanJob, TextJob, TextJobAnswer } from './text-job.ts';
 
 /**
  * The limit of a thread's JavaScript heap. The tokenizer's tables take 60 MB; the largest request and the objects built
@@ -33,6 +32,29 @@ const WAIT_MS = timeOutMs(20_000);
  * thousandth.
  */
 const INLINE_CHARACTERS = 8 * 1024;
+
+/** The jobs of the text threads, and their results: everything whose duration depends on a request's content. */
+export type TextJob =
+  /** Only verifies that the thread is running. */
+  | { readonly kind: 'start' }
+  | { readonly kind: 'count'; readonly requests: readonly CountedRequest[]; readonly limit: number }
+  | PlanJob;
+
+/** Reads a request and plans an answer for each seed. */
+interface PlanJob {
+  readonly kind: 'plan';
+  readonly request: TextRequest;
+  readonly maxTokens: number;
+  readonly seeds: readonly string[];
+}
+
+export type TextJobAnswer =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'counted'; readonly tokens: readonly number[] }
+  | { readonly kind: 'planned'; readonly plans: readonly AnswerPlan[] }
+  /** A schema that refers to itself too often. */
+  | { readonly kind: 'too_complex' }
+  | { readonly kind: 'failed'; readonly message: string };
 
 export interface TextThreads {
   /**

@@ -8,9 +8,11 @@ import { given } from '../parameters.ts';
 import type { FunctionTool } from '../request.ts';
 import type { ImageCallItem } from '../responses/items.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import { MAX_IMAGES } from './turn-bounds.ts';
 
 export const IMAGE_TOOL = 'image_generation';
+
+/** The maximum number of images that are generated for one response. The limit is ours. */
+export const MAX_IMAGES = 4;
 
 /** The tool as a request describes it. */
 export interface RequestedImageTool {

@@ -2,17 +2,11 @@
  * One request to one upstream, from its first byte to the end of the answer. It begins when the answer's first piece
  * is there; until then any failure is an error of `begun`, after that an error in the middle of the pieces.
  */
-import { timeOutMs } from '../../config/time-outs.ts';
 import type { TextLimits } from '../../catalogue/text-definition.ts';
+import { timeOutMs } from '../../config/time-outs.ts';
 import { CollectedBytes } from '../../domain/collected-bytes.ts';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
-import type { OpenedAnswer, TextCall } from '../source.ts';
-import { TextFailure } from '../text-failure.ts';
-import { CallClock } from './call-clock.ts';
-import type { TimeLimit } from './call-clock.ts';
-import { parse } from './chat-stream.ts';
-import { EventSplitter } from './event-splitter.ts';
 import type {
   AnswerHeaders,
   OutgoingRequest,
@@ -20,6 +14,12 @@ import type {
   RunningExchange,
   StartExchange,
 } from '../../upstreams/exchange.ts';
+import type { OpenedAnswer, TextCall } from '../source.ts';
+import { TextFailure } from '../text-failure.ts';
+import { CallClock } from './call-clock.ts';
+import type { TimeLimit } from './call-clock.ts';
+import { parse } from './chat-stream.ts';
+import { EventSplitter } from './event-stream.ts';
 import type { Plan, StreamPlan } from './plan.ts';
 import { PullQueue } from './pull-queue.ts';
 import { toFailure } from './rejection.ts';

@@ -1,7 +1,7 @@
 /** The progress of an upstream's chat stream: which choices there are, what they call, and which are finished. */
-import { assertNoError, isObject, readChatPiece } from './chat-choice.ts';
-import type { ChatPiece } from './chat-choice.ts';
-import { ToolCalls } from './tool-calls.ts';
+import { randomBytes } from 'node:crypto';
+import { assertNoError, isObject, readChatPiece } from './read-answer.ts';
+import type { ChatPiece, Members } from './read-answer.ts';
 import { invalidAnswer } from './upstream-failure.ts';
 
 export interface ChoiceProgress {
@@ -68,4 +68,106 @@ export function parse(text: string): unknown {
   } catch {
     throw invalidAnswer('an event that is no JSON');
   }
+}
+
+/** A piece of a call, put in order. */
+export interface CallPiece {
+  /** Counts the calls of the choice from 0, in the order in which they began. */
+  readonly index: number;
+  /** The first piece of its call: it carries the id. */
+  readonly isFirst: boolean;
+  readonly id: string;
+  /** The call's name, if it has just become known. */
+  readonly name: string | undefined;
+  readonly text: string;
+}
+
+interface KnownCall {
+  readonly index: number;
+  /** The upstream's number, if it gives one. */
+  readonly wireIndex: number | undefined;
+  /** The upstream's id, if it gives one. */
+  wireId: string | undefined;
+  readonly id: string;
+  name: string | undefined;
+}
+
+/**
+ * Assigns the pieces of a stream to the tool calls of a choice. OpenAI numbers them and names each once; others omit
+ * the number, give all of them the same one, omit the id, or repeat id and name in every piece.
+ */
+export class ToolCalls {
+  readonly #calls: KnownCall[] = [];
+
+  get count(): number {
+    return this.#calls.length;
+  }
+
+  /** Whether each call has a name. */
+  get areNamed(): boolean {
+    return this.#calls.every(({ name }) => name !== undefined);
+  }
+
+  /** @param delta one member of `tool_calls`. @throws {UpstreamFailure} `upstream_invalid`. */
+  assign(delta: Members): CallPiece {
+    const { name, text } = functionOf(delta);
+    const wireId = wordOf(delta['id'], 'id');
+    const wireIndex = indexOf(delta['index']);
+    const known = this.#find({ wireId, wireIndex, name });
+    if (known === undefined) {
+      const id = wireId ?? `call_${randomBytes(12).toString('hex')}`;
+      const call: KnownCall = { index: this.#calls.length, wireIndex, wireId, id, name };
+      this.#calls.push(call);
+      return { index: call.index, isFirst: true, id, name, text };
+    }
+    known.wireId ??= wireId;
+    const isNamedNow = known.name === undefined && name !== undefined;
+    known.name ??= name;
+    return { index: known.index, isFirst: false, id: known.id, name: isNamedNow ? name : undefined, text };
+  }
+
+  #find(piece: {
+    readonly wireId: string | undefined;
+    readonly wireIndex: number | undefined;
+    readonly name: string | undefined;
+  }): KnownCall | undefined {
+    const { wireId, wireIndex, name } = piece;
+    if (wireId !== undefined) {
+      const sameId = this.#calls.find((call) => call.wireId === wireId);
+      if (sameId !== undefined) return sameId;
+    }
+    if (wireIndex !== undefined) {
+      const sameNumber = this.#calls.findLast((call) => call.wireIndex === wireIndex);
+      // Some servers number all of them 0: another id is another call.
+      const isAnother = sameNumber?.wireId !== undefined && wireId !== undefined;
+      return isAnother ? undefined : sameNumber;
+    }
+    // Without id and number it continues the last one, unless it has a name and the last one has its own.
+    const last = this.#calls.at(-1);
+    if (wireId !== undefined && last?.wireId !== undefined) return undefined;
+    return name !== undefined && last?.name !== undefined ? undefined : last;
+  }
+}
+
+function functionOf(delta: Members): { readonly name: string | undefined; readonly text: string } {
+  const called = delta['function'] ?? {};
+  if (!isObject(called)) throw invalidAnswer('a tool call whose function is no object');
+  const value = called['arguments'] ?? '';
+  // Some servers decode what the model wrote.
+  const text = isObject(value) ? JSON.stringify(value) : value;
+  if (typeof text !== 'string') throw invalidAnswer('a tool call whose arguments are no text');
+  return { name: wordOf(called['name'], 'name'), text };
+}
+
+function wordOf(value: unknown, what: string): string | undefined {
+  if (value == null || value === '') return undefined;
+  if (typeof value !== 'string') throw invalidAnswer(`a tool call whose ${what} is no text`);
+  return value;
+}
+
+function indexOf(value: unknown): number | undefined {
+  if (value == null) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value))
+    throw invalidAnswer('a tool call whose index is no number');
+  return value;
 }

@@ -2,13 +2,12 @@
  * A chat stream of an upstream as the one stream of events, for clients of another interface. An event is created for
  * content; a piece without content, like the first that only names the role, creates none.
  */
-import type { TextEvent, TokenUsage } from '../events.ts';
-import { readLogprobs } from './chat-choice.ts';
-import type { ChoicePart } from './chat-choice.ts';
+import type { TextEvent, TokenUsage } from '../source.ts';
 import { ChatStream } from './chat-stream.ts';
-import type { ChoiceProgress } from './chat-stream.ts';
-import type { StreamReader } from './stream-reader.ts';
-import type { CallPiece } from './tool-calls.ts';
+import type { ChoiceProgress, CallPiece } from './chat-stream.ts';
+import type { StreamReader } from './event-stream.ts';
+import { readLogprobs } from './read-answer.ts';
+import type { ChoicePart } from './read-answer.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
 type Emit = (event: TextEvent) => void;
@@ -46,7 +45,7 @@ export class ChatEvents implements StreamReader<TextEvent> {
 
   #part(part: ChoicePart, emit: Emit): void {
     const progress = this.#stream.choice(part.index);
-    // After its end a choice has no more content (events.ts).
+    // After its end a choice has no more content (source.ts).
     if (progress.isFinished) return;
     const { index: choice } = part;
     if (part.reasoning !== '') emit({ type: 'reasoning', choice, text: part.reasoning });

@@ -7,11 +7,9 @@
  * An upstream that fails repeatedly is tried after the others, but never excluded: one client's requests must
  * not be able to take a model away from all.
  */
-import { CLOSED_CIRCUIT, afterFailure, claimProbe } from '../../upstreams/circuit-breaker.ts';
-import type { Circuit } from '../../upstreams/circuit-breaker.ts';
+import { ANSWER_INTERVAL_MS, CLOSED_CIRCUIT, afterFailure, claimProbe } from '../../upstreams/states.ts';
+import type { Circuit, PauseReason } from '../../upstreams/states.ts';
 import type { GatedUpstream, UpstreamGate } from '../../upstreams/gate.ts';
-import { ANSWER_INTERVAL_MS } from '../../upstreams/states.ts';
-import type { PauseReason } from '../../upstreams/states.ts';
 
 export interface UpstreamHealth {
   /** Reads the state of an upstream if no call has done so for a while. Never fails. */

@@ -2,8 +2,8 @@
  * The output of a response as far as its stream has come: completed items as they were reported, and incomplete ones
  * with their content so far. Needed if the stream breaks off: the failed response shows what was generated.
  */
-import { isObject } from './chat-choice.ts';
-import type { Members } from './chat-choice.ts';
+import { isObject } from './read-answer.ts';
+import type { Members } from './read-answer.ts';
 
 /** The part that a delta extends. */
 interface DeltaForm {

@@ -5,16 +5,12 @@
  * silence is noticed.
  */
 import type { TextUpstream } from '../../catalogue/text-definition.ts';
-import type { TextEvent } from '../events.ts';
-import type { OpenedAnswer, TextCall, TextSurface } from '../source.ts';
-import { chatBody } from './chat-body.ts';
-import { ChatFrames } from './chat-frames.ts';
+import type { TextEvent, OpenedAnswer, TextCall, TextSurface } from '../source.ts';
+import { chatBody, ChatFrames } from './chat-answer.ts';
 import { ChatEvents } from './decode-chat-stream.ts';
-import { encodeChatRequest } from './encode-chat-request.ts';
-import { encodeResponsesRequest } from './encode-responses-request.ts';
-import { responsesBody } from './responses-body.ts';
-import { ResponsesFrames } from './responses-frames.ts';
-import type { StreamReader } from './stream-reader.ts';
+import { encodeChatRequest, encodeResponsesRequest } from './encode-request.ts';
+import type { StreamReader } from './event-stream.ts';
+import { responsesBody, ResponsesFrames } from './responses-answer.ts';
 
 interface Sent {
   readonly interfaceUsed: TextSurface;

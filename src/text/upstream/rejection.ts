@@ -8,13 +8,13 @@
  * - 3xx: redirects are not followed: a credential is for the URL that the operator wrote.
  */
 import { parseRetryAfterMs } from '../../domain/retry-after.ts';
+import type { AnswerHeaders } from '../../upstreams/exchange.ts';
 import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';
 import type { ParameterNames } from '../features.ts';
 import type { TextCall, TextSurface } from '../source.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import { codeOf, isObject } from './chat-choice.ts';
-import type { Members } from './chat-choice.ts';
-import type { AnswerHeaders } from '../../upstreams/exchange.ts';
+import { codeOf, isObject } from './read-answer.ts';
+import type { Members } from './read-answer.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
 /** 10 min: the longest pause that an upstream can require, as in providers/http-exchange.ts. */

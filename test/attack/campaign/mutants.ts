@@ -76,12 +76,12 @@ export const MUTANTS: readonly AttackMutant[] = [
     attack: 'calls in the background',
     patches: [
       {
-        file: 'src/text/money/text-call.js',
+        file: 'src/text/money/move.js',
         find: 'Math.min(cap, Math.max(1, Math.floor(cap / 2)))',
         replace: '10 * cap',
       },
       {
-        file: 'src/text/money/text-call.js',
+        file: 'src/text/money/move.js',
         find: '`least(${cap}, greatest(1, ${cap} / 2))`',
         replace: '`(10 * ${cap})`',
       },

@@ -262,7 +262,7 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: answersArePaid,
     patches: [
       {
-        file: 'src/text/background/call-money.js',
+        file: 'src/text/background/run.js',
         find: 'settlement = made;',
         replace: 'settlement = { ...made, capturedMicroUsd: made.capturedMicroUsd / 2n };',
       },

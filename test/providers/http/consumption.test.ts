@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 import { findBindingProblems } from '../../../src/providers/http/validate-binding.ts';
-import { ProviderUnknown } from '../../../src/providers/provider-unknown.ts';
-import { ProviderFailure } from '../../../src/providers/provider.ts';
+import { ProviderFailure, ProviderUnknown } from '../../../src/providers/provider.ts';
 import type { ProviderCall } from '../../../src/providers/provider.ts';
 import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import jsonata from 'jsonata';
 import { packageFile } from '../../../src/config/package-root.ts';
-import { readScope } from '../../../src/providers/http/read-members.ts';
+import { readScope } from '../../../src/providers/http/expressions.ts';
 import { expressionsOf } from '../../../src/providers/http/validate-binding.ts';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 

@@ -7,8 +7,7 @@ import { describe, it } from 'node:test';
 import { buffer } from 'node:stream/consumers';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
 import { findBindingProblems } from '../../../src/providers/http/validate-binding.ts';
-import { ProviderUnreachable } from '../../../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRejection } from '../../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection, ProviderUnreachable } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
 import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
 

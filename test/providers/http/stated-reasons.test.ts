@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HttpBinding } from '../../../src/providers/http/binding.ts';
-import { ProviderUnknown } from '../../../src/providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRejection } from '../../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../../../src/providers/provider.ts';
 import { submitCall } from '../submit-call.ts';
 import { JOBS, bind, withRecorder, withScratch } from './recorder.ts';
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createChatEncoder } from '../../../src/text/chat/encode-answer.ts';
 import type { TextProblem } from '../../../src/text/encoder.ts';
-import type { TextEvent } from '../../../src/text/events.ts';
+import type { TextEvent } from '../../../src/text/source.ts';
 import type { BilledUsage } from '../../../src/text/tally.ts';
 
 const META = { id: 'chatcmpl-1', created: 1_795_000_000, model: 'acme/text', choices: 1, includesUsage: false };

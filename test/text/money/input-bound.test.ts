@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { findTextModelProblem } from '../../../src/catalogue/text-proof.ts';
+import { findTextModelProblem } from '../../../src/catalogue/text-definition.ts';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { boundInputTokens } from '../../../src/text/money/input-bound.ts';
 import type { BoundedRequest } from '../../../src/text/money/input-bound.ts';

@@ -11,7 +11,7 @@ import type { ObjectStore } from '../../../src/objects/stores/object-store.ts';
 import { moveTextMoney } from '../../../src/text/money/move.ts';
 import { pruneTextCalls } from '../../../src/text/money/prune-calls.ts';
 import type { CallPruneOptions } from '../../../src/text/money/prune-calls.ts';
-import type { NewTextCall, TextSettlement } from '../../../src/text/money/text-call.ts';
+import type { NewTextCall, TextSettlement } from '../../../src/text/money/move.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { newTextCall, settlementOf } from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { TextPricing } from '../../../src/catalogue/text-definition.ts';
 import { actualCost, plausibleUsage, worstCaseCost } from '../../../src/text/money/price.ts';
-import type { TokenUsage } from '../../../src/text/events.ts';
+import type { TokenUsage } from '../../../src/text/source.ts';
 
 /** USD per million: the same number of micro-USD per token. */
 const plain: TextPricing = { unit: 'token', inputUsd: '3', outputUsd: '15' };

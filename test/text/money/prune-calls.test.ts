@@ -11,7 +11,7 @@ import { verifyLedger } from '../../../src/billing/verify.ts';
 import { isOurKey, listUnnamedKeys } from '../../../src/objects/outputs/sweep.ts';
 import { StoreUnavailableError } from '../../../src/objects/stores/object-store.ts';
 import { moveTextMoney } from '../../../src/text/money/move.ts';
-import type { NewTextCall } from '../../../src/text/money/text-call.ts';
+import type { NewTextCall } from '../../../src/text/money/move.ts';
 import { storeWith } from '../../tasks/old-tasks.ts';
 import { openTaskRoom } from '../../tasks/task-room.ts';
 import { pruneUntilKilled } from '../../tasks/stopped-pruning.ts';

@@ -9,7 +9,7 @@ import { SCOPES } from '../../../src/accounts/api-key.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
-import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
+import { sweepTextCalls } from '../../../src/text/money/process-lease.ts';
 import { openTextMoney } from '../../../src/text/money/text-money.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from '../../tasks/task-room.ts';

@@ -11,9 +11,9 @@ import { readExceededHolds, readOperatorCosts } from '../../../src/billing/opera
 import { readUsage } from '../../../src/billing/usage.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { DatabaseUnavailableError, UniqueViolationError } from '../../../src/database/database.ts';
-import type { NewTextCall } from '../../../src/text/money/text-call.ts';
+import type { NewTextCall } from '../../../src/text/money/move.ts';
 import { listAllCalls } from '../../../src/text/money/list-calls.ts';
-import { TooManyStreamsError } from '../../../src/text/money/text-ledger.ts';
+import { TooManyStreamsError } from '../../../src/text/money/hold-one-by-one.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';

@@ -16,7 +16,7 @@ import { newId } from '../../../src/domain/ids.ts';
 import type { TaskId } from '../../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../../src/tasks/lifecycle/settle.ts';
-import type { NewTextCall } from '../../../src/text/money/text-call.ts';
+import type { NewTextCall } from '../../../src/text/money/move.ts';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';

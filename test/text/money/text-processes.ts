@@ -7,11 +7,9 @@ import type { Caller } from '../../../src/accounts/authenticate.ts';
 import { DatabaseUnavailableError } from '../../../src/database/database.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
-import { acquireProcessLease } from '../../../src/text/money/process-lease.ts';
-import { sweepTextCalls } from '../../../src/text/money/sweep.ts';
-import type { NewTextCall, TextSettlement } from '../../../src/text/money/text-call.ts';
+import { acquireProcessLease, sweepTextCalls } from '../../../src/text/money/process-lease.ts';
+import type { NewTextCall, TextSettlement, ExceededHold } from '../../../src/text/money/move.ts';
 import { createTextLedger } from '../../../src/text/money/text-ledger.ts';
-import type { ExceededHold } from '../../../src/text/money/move.ts';
 import type { TextLedger } from '../../../src/text/money/text-ledger.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 

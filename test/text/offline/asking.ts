@@ -4,10 +4,16 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { PACKAGE_ROOT } from '../../../src/config/package-root.ts';
-import { createEmbeddedTextSource } from '../../../src/text/offline/source.ts';
-import type { FinishReason, TextEvent, TokenLogprob, TokenUsage } from '../../../src/text/events.ts';
+import { createEmbeddedTextSource } from '../../../src/text/offline-source.ts';
+import type {
+  FinishReason,
+  TextEvent,
+  TokenLogprob,
+  TokenUsage,
+  TextCall,
+  TextSource,
+} from '../../../src/text/source.ts';
 import type { FunctionTool, Message, TextRequest, ToolCall } from '../../../src/text/request.ts';
-import type { TextCall, TextSource } from '../../../src/text/source.ts';
 import { Tally } from '../../../src/text/tally.ts';
 import { createTextThreads } from '../../../src/text/threads/text-threads.ts';
 import { textRequest } from '../text-request.ts';

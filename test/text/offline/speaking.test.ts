@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createEmbeddedTextSource } from '../../../src/text/offline/source.ts';
+import { createEmbeddedTextSource } from '../../../src/text/offline-source.ts';
 import { TokenBudget, loadVocabulary, piecesOf } from '@darkroom/offline-text/tokens';
 import { TextFailure } from '../../../src/text/text-failure.ts';
 import { countInputTokens, countTextTokens, loadTokenizer } from '../../../src/text/tokens.ts';

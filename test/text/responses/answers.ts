@@ -1,10 +1,10 @@
 /** What the tests of the encoder share: the start of an answer, a reader of its stream, and short names for events. */
 import assert from 'node:assert/strict';
-import type { FinishReason, TextEvent, TokenLogprob } from '../../../src/text/events.ts';
+import type { FinishReason, TextEvent, TokenLogprob } from '../../../src/text/source.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
 import type { EarlierItems } from '../../../src/text/responses/decode-input.ts';
 import type { DecodedResponsesRequest } from '../../../src/text/responses/decode-request.ts';
-import type { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
+import type { DeltaRecorder } from '../../../src/text/responses/replay.ts';
 import { createResponseEncoder } from '../../../src/text/responses/encode-answer.ts';
 import type { BilledUsage } from '../../../src/text/tally.ts';
 import type { AnswerEncoder, TextProblem } from '../../../src/text/encoder.ts';

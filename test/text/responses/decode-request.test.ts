@@ -7,7 +7,7 @@ import type { Message } from '../../../src/text/request.ts';
 import { referencedIds } from '../../../src/text/responses/decode-input.ts';
 import { itemId, nameInputItems, responseOfItem } from '../../../src/text/responses/items.ts';
 import type { ConversationItem } from '../../../src/text/responses/items.ts';
-import { selfContainedBody } from '../../../src/text/responses/self-contained.ts';
+import { selfContainedBody } from '../../../src/text/responses/conversation.ts';
 import { checkResponsesBody } from '../../../src/text/responses/decode-request.ts';
 import { InvalidTextRequest } from '../../../src/text/text-failure.ts';
 import { NOTHING_EARLIER, answerOf, args, call, decode, finish, reasoning, text } from './answers.ts';

@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { FinishReason, TextEvent } from '../../../src/text/events.ts';
-import { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
-import { cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
+import type { FinishReason, TextEvent } from '../../../src/text/source.ts';
+import { DeltaRecorder, cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import { PROBLEM, answerOf, args, call, finish, readStrictly, reasoning, refusal, text } from './answers.ts';
 import type { StreamAnswer, StreamEvent } from './answers.ts';
 import { responseProblem } from './response-schema.ts';

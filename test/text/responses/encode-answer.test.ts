@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import OpenAI, { APIError } from 'openai';
-import type { TextEvent } from '../../../src/text/events.ts';
+import type { TextEvent } from '../../../src/text/source.ts';
 import {
   CREATED_AT,
   PROBLEM,

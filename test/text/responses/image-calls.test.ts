@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { ImageStep, TextEvent } from '../../../src/text/events.ts';
-import { DeltaRecorder } from '../../../src/text/responses/delta-cuts.ts';
+import type { ImageStep, TextEvent } from '../../../src/text/source.ts';
+import { DeltaRecorder, cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import {
   LONGEST_OUTPUT,
   decodeImageCall,
@@ -11,7 +11,6 @@ import {
   withoutImageCalls,
 } from '../../../src/text/responses/image-calls.ts';
 import type { ImageCallItem, ModelItem, UnnamedInputItem } from '../../../src/text/responses/items.ts';
-import { cutsToStore, replayFrames } from '../../../src/text/responses/replay.ts';
 import { PROBLEM, answerOf, finish, reasoning, text, typesOf } from './answers.ts';
 
 const DONE: ImageCallItem = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { imageFunctionName, promptOf } from '../../../src/text/tools/image-tool.ts';
-import { boundInputOfTurns } from '../../../src/text/tools/turn-bounds.ts';
+import { boundInputOfTurns } from '../../../src/text/tools/image-turns.ts';
 import { Tally } from '../../../src/text/tally.ts';
 import { loadTokenizer } from '../../../src/text/tokens.ts';
 import { textModel } from '../upstream/upstream-bench.ts';

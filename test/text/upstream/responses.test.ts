@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import type { TextProblem } from '../../../src/text/encoder.ts';
-import type { TextEvent } from '../../../src/text/events.ts';
+import type { TextEvent } from '../../../src/text/source.ts';
 import { TextFailure } from '../../../src/text/text-failure.ts';
 import { HELLO, USAGE, messageItem, response, responseEvents } from './scripted-answers.ts';
 import type { Json } from './scripted-answers.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { textLimitsOf } from '../../../src/catalogue/text-definition.ts';
 import { attempt } from '../../../src/text/upstream/attempt.ts';
-import { EventSplitter } from '../../../src/text/upstream/event-splitter.ts';
+import { EventSplitter } from '../../../src/text/upstream/event-stream.ts';
 import type { Receiver } from '../../../src/upstreams/exchange.ts';
 import { planOf } from '../../../src/text/upstream/plan.ts';
 import { UpstreamFailure } from '../../../src/text/upstream/upstream-failure.ts';

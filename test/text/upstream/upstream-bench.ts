@@ -1,14 +1,13 @@
 /** What the tests of upstreams need: calls, a router with its dependencies, and functions to read an answer. */
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
-import { TEXT_FEATURES } from '../../../src/catalogue/text-definition.ts';
+import { TEXT_FEATURES } from '@darkroom/api/facts/text-features';
 import type { TextModelDefinition, TextUpstream } from '../../../src/catalogue/text-definition.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { checkChatBody, decodeChatRequest } from '../../../src/text/chat/decode-request.ts';
-import type { TextEvent } from '../../../src/text/events.ts';
+import type { TextEvent, OpenedAnswer, TextCall, TextSource } from '../../../src/text/source.ts';
 import { checkResponsesBody, decodeResponsesRequest } from '../../../src/text/responses/decode-request.ts';
-import { selfContainedBody } from '../../../src/text/responses/self-contained.ts';
-import type { OpenedAnswer, TextCall, TextSource } from '../../../src/text/source.ts';
+import { selfContainedBody } from '../../../src/text/responses/conversation.ts';
 import { Tally } from '../../../src/text/tally.ts';
 import { loadTokenizer } from '../../../src/text/tokens.ts';
 import { createTextRouter } from '../../../src/text/upstream/text-router.ts';

@@ -4,8 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPollPace } from '../../../generation/poll-pace.ts';
-import { ProviderUnknown, ProviderUnreachable } from '../../../providers/provider-unknown.ts';
-import { ProviderFailure, ProviderRejection } from '../../../providers/provider.ts';
+import {
+  ProviderFailure,
+  ProviderRejection,
+  ProviderUnknown,
+  ProviderUnreachable,
+} from '../../../providers/provider.ts';
 import type {
   FinishedWork,
   GenerationRequest,

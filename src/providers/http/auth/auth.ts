@@ -1,6 +1,10 @@
-/** How a model file says in which way the credential of its upstream is used. */
+/**
+ * How a model file says in which way the credential of its upstream is used, and the form of the secret that it needs.
+ */
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
+import { textAt } from '../../json-answer.ts';
+import { CredentialError } from '../../upstream-target.ts';
 
 const SCHEMES = [
   'bearer',
@@ -92,4 +96,57 @@ export function findAuthProblem(auth: Auth): string | undefined {
   const members = Object.keys(auth) as readonly (keyof Auth)[];
   const unused = members.find((member) => member !== 'scheme' && ![...needs, ...may].includes(member));
   return unused === undefined ? undefined : `auth.${unused}: scheme ${auth.scheme} does not use it`;
+}
+
+/** What a secret of two parts looks like, by the scheme that needs it. */
+const PAIRS: Readonly<Record<string, string>> = {
+  basic: 'user:password',
+  'jwt-hs256': 'issuer:key',
+  sigv4: 'access-key-id:secret-access-key',
+  'oauth2-client': 'client-id:client-secret',
+};
+
+/** @returns what is wrong with a secret; undefined: nothing; null: the scheme uses it as a key. */
+export function findSecretProblem(scheme: string, secret: string): string | undefined | null {
+  const pair = PAIRS[scheme];
+  if (pair === undefined && scheme !== 'google-service-account') return null;
+  try {
+    if (pair === undefined) readKeyFile(secret);
+    else splitSecret(secret, pair);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CredentialError) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * @param form what the secret has to look like, for the operator.
+ * @returns what stands before and after the first colon.
+ */
+export function splitSecret(secret: string, form: string): readonly [string, string] {
+  const colon = secret.indexOf(':');
+  if (colon < 1 || colon === secret.length - 1) throw malformedSecret(`must have the form ${form}`);
+  return [secret.slice(0, colon), secret.slice(colon + 1)];
+}
+
+/** @throws {CredentialError} it is not the JSON key file of a service account. */
+export function readKeyFile(secret: string): { email: string; keyId: string | undefined; privateKey: string } {
+  let json: unknown;
+  try {
+    json = JSON.parse(secret);
+  } catch {
+    throw malformedSecret('must be the JSON key file of a service account');
+  }
+  const email = textAt(json, 'client_email');
+  const privateKey = textAt(json, 'private_key');
+  if (email === undefined || privateKey === undefined) {
+    throw malformedSecret('must be the JSON key file of a service account, with client_email and private_key');
+  }
+  return { email, keyId: textAt(json, 'private_key_id'), privateKey };
+}
+
+/** @param what is wrong with a secret. */
+export function malformedSecret(what: string): CredentialError {
+  return new CredentialError(`the credential ${what}`, { isPermanent: true });
 }
