@@ -88,7 +88,7 @@ export function verifyCommand(command: Group, onInstallation: OnInstallation): v
  */
 async function checkModelDirectory(directory: string, isJson: boolean): Promise<void> {
   const { createModelReader } = await import('../../catalogue/load-models.ts');
-  const { lossesOf } = await import('../../catalogue/losses.ts');
+  const { lossesOf } = await import('../../catalogue/work-cost.ts');
   const { PROTOCOLS } = await import('../../providers/protocols.ts');
   const [builtIn, own] = [packageFile('models'), path.resolve(directory)];
   const isBuiltIn = (await realpath(own).catch(() => own)) === (await realpath(builtIn));
