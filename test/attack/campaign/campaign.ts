@@ -160,6 +160,7 @@ export async function runAttackCampaign({
     }
     report('the attack is over: waiting until nothing is under way');
     await Promise.all([endNeighbour(neighbour), sleep(HEALING_MS)]);
+    for (const account of accounts.values()) await cancelWaitingBatches(world, account);
     const unrest = mutant !== undefined ? undefined : await waitForIdle(world, QUIET_WITHIN_MS);
     memoryEnd.abort();
     // Their connections' requests are over, and they get no more orders.
@@ -237,6 +238,28 @@ async function endNeighbour(neighbour: Part): Promise<void> {
   const deadline = Date.now() + NEIGHBOUR_ENDS_MS;
   while (neighbour.pid !== undefined && Date.now() < deadline) await sleep(200);
   await neighbour.kill();
+}
+
+interface BatchPage {
+  readonly data: readonly { readonly id: string; readonly waiting_for?: string | null }[];
+  readonly has_more: boolean;
+}
+
+/** A batch whose key may spend no more today would wait for the rest of its day: its account cancels it. */
+async function cancelWaitingBatches(world: World, { key }: WorldAccount): Promise<void> {
+  const batches = `${world.apiUrls[0]}/v1/batches`;
+  for (let after = ''; ;) {
+    const { outcome, body } = await ask({ url: `${batches}?limit=100${after}`, key });
+    if (statusOf(outcome) !== 200) throw new Error(`the batches were not listed: ${JSON.stringify(outcome)}`);
+    const { data, has_more } = body as BatchPage;
+    for (const { id } of data.filter(({ waiting_for }) => waiting_for === 'daily_spend_cap')) {
+      const cancel = { method: 'POST', url: `${batches}/${id}/cancel`, key };
+      // An account of an attacker has the default rate limit.
+      while (statusOf((await ask(cancel)).outcome) === 429) await sleep(1_000);
+    }
+    if (!has_more) return;
+    after = `&after=${data.at(-1)?.id ?? ''}`;
+  }
 }
 
 function pidsOf(world: World): ReadonlyMap<string, number> {

@@ -102,10 +102,8 @@ const waitingFile = sendOnce(async (host, attack) => {
   const { key } = (created?.['data'] ?? {}) as { key?: string };
   if (key === undefined) return undefined;
   cappedKey.authorization = `Bearer ${key}`;
-  const lines = Array.from({ length: 5 }, (_, line) => {
-    const marker = `marker-${host.attacker}-waiting-${line}-`;
-    return { model: 'chaos/keyed', input: { prompt: marker }, metadata: { marker } };
-  });
+  // Without markers: the file is the input of many batches, and each has tasks of its own.
+  const lines = Array.from({ length: 5 }, () => ({ model: 'chaos/keyed', input: { prompt: 'waits' } }));
   return sendFile(host, attack, '/v1/files', 'file', fileOf(lines), cappedKey);
 });
 const cappedKey = { authorization: '' };
