@@ -152,7 +152,6 @@ export function createActivityContext(
     context: {
       ...foundation,
       settler: createSettler({
-        database: foundation.database,
         accountDatabase: foundation.accountDatabase,
         retentionDays: config.outputRetentionDays,
         onSettled: foundation.metrics.tasks.settled,

@@ -7,7 +7,7 @@ import type { LiveVerification } from '../catalogue/live-verifications.ts';
 import { credentialNameOf } from '../catalogue/offer.ts';
 import type { OfferedProvider } from '../catalogue/offer.ts';
 import type { CheckedCredential } from '../providers/credential-probes.ts';
-import { MAX_UPSTREAMS } from '../../packages/api/src/facts/limits.ts';
+import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import { idleUpstream } from '../upstreams/operations.ts';
 import type { UpstreamReport } from '../upstreams/operations.ts';
 import type { UpstreamSettings } from '../upstreams/upstream-settings.ts';

@@ -83,7 +83,6 @@ describe('a task that is cancelled after its provider had finished', () => {
     return stub<ActivityContext>({
       database: room.database,
       settler: createSettler({
-        database: room.database,
         accountDatabase: () => room.database,
         retentionDays: 7,
       }),

@@ -53,7 +53,7 @@ describe('a settlement', () => {
   function contextOf(database: Database): ActivityContext {
     return {
       database,
-      settler: createSettler({ database, accountDatabase: () => database, retentionDays: 7 }),
+      settler: createSettler({ accountDatabase: () => database, retentionDays: 7 }),
       definitions: createPinnedDefinitions(room.database),
       logger: silentLogger(),
     } as unknown as ActivityContext;

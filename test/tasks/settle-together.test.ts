@@ -135,7 +135,7 @@ function gatedSettler(options: Partial<SettlerOptions> = {}): { readonly settler
       return room.database.transaction(work);
     },
   };
-  const settler = createSettler({ database, accountDatabase: () => database, ...RETENTION, ...options });
+  const settler = createSettler({ accountDatabase: () => database, ...RETENTION, ...options });
   return { settler, open };
 }
 
@@ -330,7 +330,7 @@ describe('settlements of one account that arrive at the same time', () => {
     await operator.query('BEGIN');
     await operator.query('SELECT FROM tasks WHERE id = $1 FOR UPDATE', [locked]);
     const accountDatabase = createAccountDatabase(room.database, POOL_SIZE, ACTIVITIES_WAIT);
-    const settler = createSettler({ database: room.database, accountDatabase, ...RETENTION });
+    const settler = createSettler({ accountDatabase, ...RETENTION });
 
     const results = await Promise.allSettled(
       taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
@@ -349,7 +349,7 @@ describe('settlements of one account that arrive at the same time', () => {
     const caller = await room.newCaller();
     const taskIds = await createTasks(caller, 9);
     const { database, transactions } = failingDatabase(new LockTimeoutError('another transaction'));
-    const settler = createSettler({ database, accountDatabase: () => database, ...RETENTION });
+    const settler = createSettler({ accountDatabase: () => database, ...RETENTION });
 
     const results = await Promise.allSettled(
       taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
@@ -364,7 +364,7 @@ describe('settlements of one account that arrive at the same time', () => {
     const caller = await room.newCaller();
     const taskIds = await createTasks(caller, 5);
     const { database, transactions } = failingDatabase(new DatabaseUnavailableError('the connection was lost'));
-    const settler = createSettler({ database, accountDatabase: () => database, ...RETENTION });
+    const settler = createSettler({ accountDatabase: () => database, ...RETENTION });
 
     const results = await Promise.allSettled(
       taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),

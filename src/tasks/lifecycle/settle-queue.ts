@@ -23,7 +23,6 @@ export interface Settler {
 }
 
 export interface SettlerOptions extends Pick<SettleOptions, 'retentionDays' | 'onSettled'> {
-  readonly database: Database;
   /** The database for one account: its waiting settlements hold no other account's connection. */
   readonly accountDatabase: AccountDatabase;
 }
@@ -35,7 +34,7 @@ interface Request {
   readonly reject: (error: unknown) => void;
 }
 
-export function createSettler({ database, accountDatabase, ...options }: SettlerOptions): Settler {
+export function createSettler({ accountDatabase, ...options }: SettlerOptions): Settler {
   const batches = createBatches<Request>({
     work: (accountId, requests) => settleAll(accountDatabase(accountId), requests, options),
     fitting,
