@@ -86,7 +86,7 @@ async function measure(near: Database, far: Database): Promise<void> {
 /** @returns settlements per second. */
 async function window(near: Database, far: Database, accountId: string, side: (typeof SIDES)[number]): Promise<number> {
   const taskIds = await createTasks(near, accountId);
-  const settler = createSettler({ database: far, accountDatabase: () => far, ...RETENTION });
+  const settler = createSettler({ accountDatabase: () => far, ...RETENTION });
   const settle = (taskId: TaskId): Promise<unknown> =>
     side === 'together'
       ? settler.settle(taskId, accountId, verdictOf(taskId))
