@@ -56,7 +56,8 @@ describe('responses in the background', () => {
   it('are created, polled and cancelled by the official client', async () => {
     const openai = new OpenAI({ apiKey: account.client.key, baseURL: `${darkroom.url}/v1` });
     const created = await openai.responses.create(LONG_ANSWER);
-    assert.equal(created.status, 'queued');
+    // It may have begun before the answer was read.
+    assert.match(String(created.status), /^(queued|in_progress)$/);
     const seen: unknown[] = [];
     await waitFor('it has ended', async () => {
       const { status } = await openai.responses.retrieve(created.id);
