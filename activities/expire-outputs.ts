@@ -2,7 +2,7 @@
  * One pass over everything that is kept for a limited time: outputs (src/objects/outputs/outputs.ts) and uploads
  * (src/objects/uploads.ts), inputs of tasks (src/tasks/lifecycle/erase.ts), responses (src/text/responses/ and
  * src/tasks/create/awaited-responses.ts), pieces of files (src/tasks/record/output-pieces.ts), batches
- * (src/batches/retention.ts), records of text calls (src/text/money/prune-calls.ts) and the tasks themselves
+ * (src/batches/batch-record.ts), records of text calls (src/text/money/prune-calls.ts) and the tasks themselves
  * (src/tasks/lifecycle/prune.ts). Promotions that seem abandoned are requested again.
  */
 import { deleteOldBatches } from '../src/batches/batch-record.ts';

@@ -1,6 +1,6 @@
 /**
  * Submits a task. If its upstream is at its concurrency limit, the task joins the upstream's queue
- * (src/upstreams/queue.ts) and the workflow waits for the signal that it has a slot. The wait occupies no slot of a
+ * (src/upstreams/slots.ts) and the workflow waits for the signal that it has a slot. The wait occupies no slot of a
  * worker and needs no database query, regardless of how many tasks wait and for how long.
  */
 import { condition, defineSignal, setHandler } from '@temporalio/workflow';

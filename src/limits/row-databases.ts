@@ -226,7 +226,7 @@ export function createAccountDatabase(
 
 /**
  * The database for transactions that lock the row of one upstream: slots and queue of a capped upstream change under
- * that lock (src/upstreams/queue.ts). Not to be used inside a transaction: it would wait for a connection.
+ * that lock (src/upstreams/slots.ts). Not to be used inside a transaction: it would wait for a connection.
  *
  * @param isLeaving a slot is given back: before everything else for the same upstream, which may be waiting for the
  * slot.

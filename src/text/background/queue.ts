@@ -192,7 +192,7 @@ const lockQueue: Statement = {
 
 /**
  * Lets a transaction change the queue of an account alone. It waits with its connection, and so has to be one of those
- * that the account may have (limits/account-database.ts).
+ * that the account may have (limits/row-databases.ts).
  */
 export async function lockBackgroundQueue(transaction: Queryable, accountId: string): Promise<void> {
   await transaction.query(lockQueue, [accountId]);
