@@ -244,6 +244,12 @@ function findReads(text: string): Reads {
     for (const part of Object.values(rest)) walk(part, isOutside);
   };
 
-  walk(jsonata(text).ast(), true);
+  try {
+    walk(jsonata(text).ast(), true);
+  } catch {
+    // A definition that a task was created with may have an expression that a later version of the library rejects.
+    // Its evaluation says what is wrong with it.
+    return new Map();
+  }
   return reads;
 }

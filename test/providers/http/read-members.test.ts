@@ -142,6 +142,10 @@ describe('what expressions read', () => {
     }
     assert.ok(compared > 20, `${compared} expressions`);
   });
+
+  it('is nothing of an expression that cannot be parsed, so that its evaluation reports the error', () => {
+    assert.deepEqual(readScope(['status ='], whole), { document: {}, variables: {} });
+  });
 });
 
 function bindingsIn(value: unknown): readonly HttpBinding[] {
