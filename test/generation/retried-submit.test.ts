@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { submitGeneration } from '../../src/generation/submit.ts';
+import { ProviderRejection } from '../../src/providers/provider.ts';
 import { declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
 import type { DeclaredIntent } from '../../src/tasks/lifecycle/intents.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
@@ -90,5 +91,31 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     );
     assert.equal(sent(), 0);
     assert.equal((await readGeneration(room.database, task.id))?.state, 'intent');
+  });
+
+  it('gives the task up at the sixth rejection, long before its deadline', async () => {
+    const { taskId } = await room.creator.create(await room.newCaller(), body({ model: MODEL }), undefined);
+    await beginHandling(room.database, taskId, 600);
+    const rejection = new ProviderRejection('provider_unavailable', { retryAfterMs: 1 });
+    const provider = scriptedProvider({ submit: () => Promise.reject(rejection) });
+    const context = { ...bench.context, providers: new Map([['scripted', provider]]) };
+    const attempt = async (number: number): Promise<string> => {
+      const result = submitGeneration(context, newAttempt({ number }), { taskId, isUpstream: true, handlingSeconds: 600 });
+      return result.then(
+        ({ kind }) => kind,
+        (error: unknown) => String(error),
+      );
+    };
+
+    for (let rejected = 0; rejected < 4; rejected += 1) {
+      const intent = await declareIntent(room.database, taskId, FIRST);
+      assert.ok(intent !== undefined);
+      await withdrawIntent(room.database, taskId, FIRST, 'provider_unavailable', intent);
+    }
+
+    assert.match(await attempt(5), /passing: provider_unavailable/);
+    assert.equal(provider.sent(), 1);
+    assert.match(await attempt(6), /permanent: provider_unavailable/);
+    assert.equal(provider.sent(), 2);
   });
 });
