@@ -21,15 +21,10 @@ import { invalidValue } from '../app/errors.ts';
 import { WithoutEnvelope, defineRoute } from '../app/route.ts';
 import type { Route, RouteRequest } from '../app/route.ts';
 import { storeFile } from '../bodies/store-file.ts';
+import { sendMedia, withoutCrossOrigin } from '../streams/stored-file.ts';
 
 const FILE_PARAM = { fileId: 'The file id, as returned by `POST /v1/files`.' };
 const IN_OPENAI_FORM = 'For files with a `purpose`: the form of OpenAI’s API, without the envelope.';
-/** Of the responses to holders of a signed URL, which need no key. */
-const PUBLIC_HEADERS = [
-  'Access-Control-Allow-Origin',
-  'Access-Control-Expose-Headers',
-  'Cross-Origin-Resource-Policy',
-] as const;
 const CONTENT_TYPES = ['image/*', 'video/*', 'audio/*', 'application/jsonl', 'application/octet-stream'];
 
 export function fileRoutes(http: HttpContext): readonly Route[] {
@@ -150,7 +145,7 @@ async function sendContent(
   { ctx, caller, params }: RouteRequest<unknown, unknown>,
 ): Promise<undefined> {
   const upload = await readUpload(http.database, caller.accountId, fileIdOf(params), http.now());
-  const { status, headers, body } = await mediaResponse({
+  const response = await mediaResponse({
     ...upload,
     key: upload.objectKey,
     fileName: upload.fileName ?? uploadFileName(upload),
@@ -159,15 +154,8 @@ async function sendContent(
     headers: ctx.req.headers,
     expireAt: upload.expiresAt,
   });
-  const own = Object.entries(headers).filter(([name]) => !PUBLIC_HEADERS.some((each) => each === name));
-  const sent = { ...Object.fromEntries(own), 'Cache-Control': 'private, no-cache' };
-  ctx.status = status;
-  ctx.set(sent);
-  if (body !== undefined) ctx.body = body;
-  // Koa writes the status as text into an error response that has no body.
-  else if (status >= 400) ctx.body = '';
-  // Koa must not guess a type or a length of its own.
-  ctx.set(sent);
+  const headers = { ...withoutCrossOrigin(response.headers), 'Cache-Control': 'private, no-cache' };
+  return sendMedia(ctx, { ...response, headers });
 }
 
 /** @throws {UploadNotFoundError} the string cannot be an upload's id. */

@@ -3,7 +3,7 @@ import type { ParameterizedContext } from 'koa';
 import { contentTypeOf } from '@darkroom/media/media-types';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
 import { disposition, mediaResponse } from '../../objects/urls/media-response.ts';
-import type { MediaRequest } from '../../objects/urls/media-response.ts';
+import type { MediaRequest, MediaResponse } from '../../objects/urls/media-response.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
 
 export interface StoredFile extends Pick<MediaRequest, 'key' | 'sizeBytes' | 'mimeType' | 'sha256' | 'fileName'> {
@@ -55,24 +55,33 @@ export async function sendStoredFile(
     return undefined;
   }
   const request = { ...file, store: http.store, method, headers: ctx.req.headers, expireAt } as const;
-  const { status, headers, body } = await mediaResponse(request).catch((error: unknown) => {
+  const response = await mediaResponse(request).catch((error: unknown) => {
     if (error instanceof ObjectNotFoundError) {
       http.logger.error({ objectId: file.id }, 'the object behind a URL is missing');
     }
     throw error;
   });
-  const sent = isForAnyPage ? headers : withoutCrossOrigin(headers);
+  const { headers } = response;
+  return sendMedia(ctx, { ...response, headers: isForAnyPage ? headers : withoutCrossOrigin(headers) });
+}
+
+/** Sends a response that was made from the store's. */
+export function sendMedia(
+  ctx: ParameterizedContext<RequestState>,
+  { status, headers, body }: MediaResponse,
+): undefined {
   ctx.status = status;
-  ctx.set(sent);
+  ctx.set(headers);
   if (body !== undefined) ctx.body = body;
   // Koa writes the status as text into an error response that has no body.
   else if (status >= 400) ctx.body = '';
   // Koa must not guess a type or a length of its own.
-  ctx.set(sent);
+  ctx.set(headers);
   return undefined;
 }
 
-function withoutCrossOrigin(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** The headers of a response for the holder of a key, and not for any page. */
+export function withoutCrossOrigin(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !/^(?:Access-Control|Cross-Origin)-/.test(name)),
   );
