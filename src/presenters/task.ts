@@ -14,6 +14,7 @@ import type { InputFault } from '../domain/input-fault.ts';
 import { referencedId } from '../objects/urls/signed-url.ts';
 import type { UrlSigner } from '../objects/urls/signed-url.ts';
 import type { Estimate } from '../tasks/create/estimate.ts';
+import { isOutputGone } from '../tasks/record/read.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';
 import { extensionFor } from '@darkroom/media/media-types';
@@ -68,10 +69,8 @@ export function presentTask(task: TaskDetail, signer: UrlSigner, now: number): W
 }
 
 function presentOutputs(task: TaskDetail, signer: UrlSigner, now: number): Pick<WireTask, 'output' | 'outputGone'> {
-  const isGone = ({ goneAt, retainUntil }: TaskOutput): boolean =>
-    goneAt !== null || (retainUntil !== null && retainUntil * 1000 <= now);
-  const stored = task.outputs.filter((output) => !isGone(output));
-  const gone = task.outputs.filter(isGone);
+  const stored = task.outputs.filter((output) => !isOutputGone(output, now));
+  const gone = task.outputs.filter((output) => isOutputGone(output, now));
   return {
     output: stored.map((output) => presentOutput(task.id, output, signer)),
     ...(gone.length === 0

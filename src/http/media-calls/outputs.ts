@@ -3,15 +3,14 @@ import { Readable } from 'node:stream';
 import type { ParameterizedContext } from 'koa';
 import { readServableOutput } from '../../objects/outputs/outputs.ts';
 import type { ServableOutput } from '../../objects/outputs/outputs.ts';
+import { isOutputGone } from '../../tasks/record/read.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';
 import { RequestError } from '../app/errors.ts';
 
 /** @throws {RequestError} 404: one of them was deleted, or has expired. */
 export function requireOutputs(http: HttpContext, task: TaskDetail): readonly TaskOutput[] {
-  const isGone = ({ goneAt, retainUntil }: TaskOutput): boolean =>
-    goneAt !== null || (retainUntil !== null && retainUntil * 1000 <= http.now());
-  if (!task.outputs.some(isGone)) return task.outputs;
+  if (!task.outputs.some((output) => isOutputGone(output, http.now()))) return task.outputs;
   const message = `the outputs of the task ${task.id} were deleted or have expired; use a new Idempotency-Key for a new task`;
   throw new RequestError('not_found', message, { code: 'output_expired' });
 }

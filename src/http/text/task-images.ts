@@ -10,7 +10,7 @@ import { isTaskId } from '../../domain/workflow-ids.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
-import { TaskNotFoundError, readTask } from '../../tasks/record/read.ts';
+import { TaskNotFoundError, isOutputGone, readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { dataOf, frameOf } from '../../text/encoder.ts';
 import { asBase64 } from '../../text/images.ts';
@@ -50,10 +50,7 @@ export function imageAllowance(http: Pick<HttpContext, 'bodies'>, { caller, unti
 
 /** The image of a task; undefined: it has none, or none that can be read any more. */
 export function imageOutputOf(http: Pick<HttpContext, 'now'>, task: TaskDetail): TaskOutput | undefined {
-  return task.outputs.find(
-    ({ type, goneAt, retainUntil }) =>
-      type === 'image' && goneAt === null && (retainUntil === null || retainUntil * 1000 > http.now()),
-  );
+  return task.outputs.find((output) => output.type === 'image' && !isOutputGone(output, http.now()));
 }
 
 /**

@@ -28,6 +28,15 @@ export interface TaskOutput {
   readonly goneReason: 'deleted' | 'expired' | null;
 }
 
+/**
+ * Whether an output can no longer be read: it was deleted, or its retention has ended by now.
+ *
+ * @param now milliseconds since 1970.
+ */
+export function isOutputGone({ goneAt, retainUntil }: TaskOutput, now: number): boolean {
+  return goneAt !== null || (retainUntil !== null && retainUntil * 1000 <= now);
+}
+
 /** Everything that a detail is made of. Times are Unix seconds. */
 export interface TaskDetail {
   readonly id: TaskId;
