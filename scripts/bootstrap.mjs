@@ -102,6 +102,8 @@ async function check() {
   }
   report('── known vulnerabilities');
   report(await audit());
+  report('── how much there is to understand');
+  await handOver(process.execPath, [path.join(ROOT, 'scripts/proportions.mjs')]);
   report(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
   return failed.length === 0 ? 0 : 1;
 }

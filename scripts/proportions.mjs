@@ -1,6 +1,6 @@
 /**
  * How much there is to understand, as a table: files of the service and their length, tests, documents and the top level.
- * `npm run check` prints it at its end. Nothing fails because of it.
+ * `npm run check` prints it at its end, from a clone of the repository. Nothing fails because of it.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -42,7 +42,7 @@ function importedBy(file, text) {
   return [...text.matchAll(/from '(\.[^']+)'/g)].map(([, to]) => path.join(path.dirname(file), to));
 }
 
-/** Short files that one neighbour imports and nobody else: candidates to join with it. */
+/** Short files that exactly one file imports, in the same directory: candidates to join with it. */
 export function joinable(service, everything) {
   const importers = new Map();
   for (const [file, text] of everything) {
