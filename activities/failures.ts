@@ -6,11 +6,12 @@
  */
 import { CancelledFailure, CompleteAsyncError, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { DarkroomError, factsOf } from '../src/domain/darkroom-error.ts';
+import { DarkroomError } from '../src/domain/darkroom-error.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
 import { GenerationFailure, permanentFailure } from '../src/generation/failure.ts';
 import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../src/generation/stopped.ts';
-import { TaskNotFoundError } from '../src/tasks/record/read.ts';
+import { TaskNotFoundError } from '../src/tasks/record/missing-task.ts';
 import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
 import type { Logger } from '../src/telemetry/log.ts';
 import { heartbeating } from './heartbeat.ts';

@@ -4,7 +4,7 @@
 import { verdictOf } from '../src/generation/verdict.ts';
 import type { Verdict } from '../src/tasks/lifecycle/settle.ts';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import { TaskNotFoundError } from '../src/tasks/record/read.ts';
+import { TaskNotFoundError } from '../src/tasks/record/missing-task.ts';
 import type { Activities, SettleInput, SettleResult, SettledTask } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 

@@ -1,6 +1,6 @@
 /** The accounts of a bench: no limit of an account affects what is measured. */
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { CreatedKey } from '../../src/accounts/keys.ts';
 import { topUp } from '../../src/billing/ledger.ts';

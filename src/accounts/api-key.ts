@@ -6,9 +6,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { base62, randomBase62 } from '../domain/ids.ts';
 
-export { SCOPES } from '@darkroom/api/facts/scopes';
-export type { Scope } from '@darkroom/api/facts/scopes';
-
 const ID_LENGTH = 10;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Database, Statement } from '../database/database.ts';
 import { parseApiKey, parseToken, secretsMatch } from './api-key.ts';
-import type { Scope } from './api-key.ts';
+import type { Scope } from '@darkroom/api/facts/scopes';
 import { FAILING_RECEIVERS_OF_KEY } from './callback-receivers.ts';
 import type { KeyUse } from './key-use.ts';
 import { createSessions, hashSecret } from './sessions.ts';

@@ -5,11 +5,9 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import { readAccount } from './accounts.ts';
 import { isApiKeyId, newApiKey } from './api-key.ts';
-import type { Scope } from './api-key.ts';
+import type { Scope } from '@darkroom/api/facts/scopes';
 import { ROTATION_OVERLAP_SECONDS, MAX_LISTED_KEYS } from '@darkroom/api/facts/limits';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-
-export { ROTATION_OVERLAP_SECONDS } from '@darkroom/api/facts/limits';
 
 /**
  * What may be spent with a key, in micro-USD; undefined: no such cap. What counts is documented in

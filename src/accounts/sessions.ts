@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { randomBase62 } from '../domain/ids.ts';
-import { SCOPES } from './api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey, listKeys } from './keys.ts';
 import type { KeyListing } from './keys.ts';
 

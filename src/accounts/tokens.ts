@@ -5,7 +5,8 @@
  */
 import type { Database, Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import type { Scope, TokenSecret } from './api-key.ts';
+import type { Scope } from '@darkroom/api/facts/scopes';
+import type { TokenSecret } from './api-key.ts';
 import { isTokenId, newToken } from './api-key.ts';
 import { ForbiddenError } from './authenticate.ts';
 import type { Caller } from './authenticate.ts';

@@ -8,8 +8,6 @@ import { createSecretCipher } from './secret-cipher.ts';
 import { sampleSecrets } from './stored-secrets.ts';
 import type { SecretCounts } from './stored-secrets.ts';
 
-export { WEBHOOK_SECRET_LENGTH } from '@darkroom/api/facts/limits';
-
 /** How long the previous secret also signs, in milliseconds (contract §6: "a rotation of 24 h"). */
 const OVERLAP_MS = 24 * 3_600_000;
 

@@ -9,9 +9,6 @@ import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { UNKNOWN_CURSOR } from '../domain/unknown-cursor.ts';
 
-export { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
-export type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
-
 export interface LedgerEntry {
   readonly kind: LedgerKind;
   /** A task, a response, a payment, `storage:<account>:<day>`: unique among the entries of a kind. */

@@ -13,8 +13,6 @@ import type { FailureReason } from '../domain/failure-reason.ts';
 import { BORNE_REASONS } from '@darkroom/api/facts/cost-reasons';
 import type { CostReason } from '@darkroom/api/facts/cost-reasons';
 
-export type { CostReason } from '@darkroom/api/facts/cost-reasons';
-
 const insertCost: Statement = {
   name: 'insert_operator_cost',
   text: `INSERT INTO operator_costs (task_id, upstream, model, reason, at_most_micro_usd)

@@ -8,9 +8,6 @@ import type { UsageGroup } from '@darkroom/api/facts/usage-groups';
 import { MAX_USAGE_ROWS } from '@darkroom/api/facts/limits';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
-export { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
-export type { UsageGroup } from '@darkroom/api/facts/usage-groups';
-
 /**
  * One sum. Columns that are not grouped by are undefined; null: what belongs to no model and no key, which is
  * storage.

@@ -8,9 +8,6 @@ import type { TaskId } from '../domain/workflow-ids.ts';
 import type { CallbackState } from '@darkroom/api/facts/callback';
 import { MAX_LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
 
-export type { CallbackState } from '@darkroom/api/facts/callback';
-export { MAX_LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
-
 /** How an attempt without an HTTP response is classified (contract §6). */
 export type AttemptErrorClass = 'tls' | 'timeout' | 'unreachable';
 

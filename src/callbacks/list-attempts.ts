@@ -8,7 +8,8 @@
  */
 import type { Queryable, Statement } from '../database/database.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
-import type { CallbackState, RecordedAttempt } from './attempts.ts';
+import type { CallbackState } from '@darkroom/api/facts/callback';
+import type { RecordedAttempt } from './attempts.ts';
 
 /** The maximum number of attempts that one filtered response scans. */
 export const WALKED_ATTEMPTS = 2_000;

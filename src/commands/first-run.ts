@@ -4,7 +4,7 @@
  * link to the dashboard (accounts/sessions.ts).
  */
 import { createAccount, listAccounts } from '../accounts/accounts.ts';
-import { SCOPES } from '../accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { dashboardKey, createSignInLink } from '../accounts/sessions.ts';
 import { createKey } from '../accounts/keys.ts';
 import { createWebhookKeys } from '../accounts/webhook-key.ts';

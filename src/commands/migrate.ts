@@ -1,6 +1,6 @@
 /** `darkroom migrate`: the database's schema, the Temporal namespace, search attributes and schedules. Run it first. */
 import { loadDirectDatabaseConfig, loadLogConfig, loadTemporalConfig } from '../config/config.ts';
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import { openDatabase } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
 import { migrate, readInstallationId } from '../database/migrate.ts';

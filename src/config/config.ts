@@ -24,9 +24,6 @@ import { publicUrlOf, readAdmin, readHttp, readMetrics } from './listeners.ts';
 import type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
 import { PACKAGE_ROOT } from './package-root.ts';
 
-export type { DatabaseConfig, DatabaseVariable, StoreConfig, TemporalConfig, TraceConfig } from './connections.ts';
-export type { AdminConfig, HttpConfig, MetricsConfig } from './listeners.ts';
-
 /** Limits on JSON request bodies (src/http/bodies/body-allowance.ts); a megabyte is 1,000,000 bytes. */
 export interface BodyConfig {
   /** Per account. */

@@ -4,7 +4,7 @@
  */
 import pg from 'pg';
 import { timeOutMs } from '../config/time-outs.ts';
-import type { DatabaseConfig } from '../config/config.ts';
+import type { DatabaseConfig } from '../config/connections.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { watchConnectionWaits } from './connection-waits.ts';
 import { beginWith, queryWith } from './limited-query.ts';

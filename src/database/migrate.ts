@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import type pg from 'pg';
-import type { DatabaseVariable } from '../config/config.ts';
+import type { DatabaseVariable } from '../config/connections.ts';
 import { packageFile } from '../config/package-root.ts';
 import { backoffMs } from '../domain/backoff.ts';
 import { errorCodeOf } from '../domain/error-code.ts';

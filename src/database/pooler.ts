@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { DatabaseVariable } from '../config/config.ts';
+import type { DatabaseVariable } from '../config/connections.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { errorCodeOf } from '../domain/error-code.ts';
 import type { Database, Statement } from './database.ts';

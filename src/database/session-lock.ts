@@ -1,5 +1,5 @@
 /** An advisory lock for work that takes longer than a transaction may. It has a connection of its own. */
-import type { DatabaseConfig } from '../config/config.ts';
+import type { DatabaseConfig } from '../config/connections.ts';
 import { connectSession } from './pooler.ts';
 
 export interface SessionLock {

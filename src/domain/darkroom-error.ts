@@ -6,9 +6,6 @@ import { factsOf } from '@darkroom/api/facts/error-kinds';
 import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
 
-export { factsOf } from '@darkroom/api/facts/error-kinds';
-export type { ErrorKind } from '@darkroom/api/facts/error-kinds';
-
 /** What passes by itself, or by an act that is not about the work. */
 const PASSING: { readonly [Kind in ErrorKind]?: WaitReason } = {
   account_suspended: 'account',

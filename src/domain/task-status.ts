@@ -1,9 +1,6 @@
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 
-export { TASK_STATUSES, TERMINAL_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
-export type { TaskStatus, TerminalStatus } from '@darkroom/api/facts/task-status';
-
 /**
  * What is known about the workflow behind a task; `unknown` if Temporal was not queried or did not respond.
  * `completed`: it ended by itself, as a success, a failure or cancelled. `abnormal`: it was ended from outside.

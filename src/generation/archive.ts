@@ -8,7 +8,7 @@ import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { Modality } from '../catalogue/definition.ts';
 import type { ArchivedOutput } from '../domain/archived-output.ts';
 import type { StoredFile } from '../domain/run-record.ts';
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import { EgressError } from '../egress/egress-error.ts';
 import { ObjectTooLargeError, storedSource } from '../objects/stores/object-store.ts';
 import { MAX_TRANSCRIPT_BYTES, isTranscript, mimeTypeOfFormat } from '../transcripts/formats.ts';

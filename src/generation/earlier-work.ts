@@ -5,7 +5,7 @@
  */
 import { isPlainJobId } from '../domain/run-record.ts';
 import type { RunRecord, StoredFile } from '../domain/run-record.ts';
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import { readWorkingTask } from '../tasks/lifecycle/transitions.ts';
 import { countRejections, readGeneration } from '../tasks/lifecycle/generations.ts';

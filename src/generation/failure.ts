@@ -3,8 +3,8 @@
  * succeed. It knows nothing of Temporal: `activities/failures.ts` makes of it what a history keeps.
  */
 import type { FailureReason } from '../domain/failure-reason.ts';
-import { inputFault, reasonOfFault } from '../domain/input-fault.ts';
-import type { FaultKind, InputFault } from '../domain/input-fault.ts';
+import { inputFault, reasonOfFault } from '@darkroom/api/facts/input-fault';
+import type { FaultKind, InputFault } from '@darkroom/api/facts/input-fault';
 
 interface FailureDetails {
   readonly isPermanent: boolean;

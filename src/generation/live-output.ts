@@ -4,7 +4,7 @@
  * task no client listens to, costs nothing or one query.
  */
 import { randomUUID } from 'node:crypto';
-import { CollectedBytes } from '../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { appendPiece, isListenedTo } from '../tasks/record/output-pieces.ts';
 import type { GenerationContext } from './context.ts';

@@ -14,7 +14,7 @@ import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
 import { extensionFor, isCounted, isPhonePhotograph, mediaTypeOf } from '@darkroom/media/media-types';
 import pRetry from 'p-retry';
 import { formatDataUrl, isDataUrl, isPhonePhotographUrl, parseDataUrl } from '../domain/data-url.ts';
-import type { FaultKind } from '../domain/input-fault.ts';
+import type { FaultKind } from '@darkroom/api/facts/input-fault';
 import { EgressError } from '../egress/egress-error.ts';
 import type { EgressFailureKind } from '../egress/egress-error.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';

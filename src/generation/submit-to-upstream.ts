@@ -3,7 +3,7 @@
  * about the upstream itself is reported to the gate, for all tasks.
  */
 import type { FailureReason } from '../domain/failure-reason.ts';
-import type { InputFault } from '../domain/input-fault.ts';
+import type { InputFault } from '@darkroom/api/facts/input-fault';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Lease } from '../limits/tenant-shares.ts';
 import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../providers/provider.ts';

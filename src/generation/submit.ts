@@ -4,7 +4,7 @@
  * as `outcome_unknown` instead of paying twice. Which of a route's upstreams is used, and when, is decided in
  * submit-with-fallback.ts.
  */
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { Lease } from '../limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask, recordFault } from '../tasks/lifecycle/transitions.ts';
 import type { BegunTask, WorkingTask } from '../tasks/lifecycle/transitions.ts';

@@ -2,7 +2,7 @@
 import { actualCost, finishedCost, isByUsage } from '../catalogue/price.ts';
 import type { Pricing } from '../catalogue/price.ts';
 import { parseUsd } from '../domain/money.ts';
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Verdict } from '../tasks/lifecycle/settle.ts';
 import { readGenerationUsage } from '../tasks/lifecycle/generation-costs.ts';

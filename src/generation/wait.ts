@@ -3,7 +3,7 @@
  * another one polls the same job. A webhook of the provider only brings the next poll forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import { ProviderFailure, ProviderUnreachable } from '../providers/provider.ts';
 import type { JobState } from '../providers/provider.ts';
 import { beginHandling, readWorkingTask } from '../tasks/lifecycle/transitions.ts';

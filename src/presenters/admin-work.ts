@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import type { Queryable } from '../database/database.ts';
 import type { NewestPage, NewestPosition } from '../database/newest-first.ts';
 import { formatUsd } from '../domain/money.ts';
-import { TASK_STATUSES } from '../domain/task-status.ts';
+import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
 import type { WorkAtUpstream } from '../tasks/lifecycle/generations.ts';
 import { listAllTasks } from '../tasks/listing/list-of-operators.ts';
 import type { ListedWork } from '../tasks/listing/list-of-operators.ts';

@@ -4,7 +4,8 @@
  */
 import type { LedgerEntrySchema, WireLedger } from '@darkroom/api/tasks/ledger';
 import type { Static } from 'typebox';
-import { LEDGER_KINDS, effectOf } from '../billing/ledger-list.ts';
+import { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
+import { effectOf } from '../billing/ledger-list.ts';
 import type { LedgerEntry } from '../billing/ledger-list.ts';
 import { formatUsd, parseUsd } from '../domain/money.ts';
 import { secondsOf } from './unix-seconds.ts';

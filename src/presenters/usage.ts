@@ -11,7 +11,7 @@ import type { AdminUsageSchema, UsageSchema, WireUsageQuery } from '@darkroom/ap
 import type { Static } from 'typebox';
 import type { ExceededHolds, OperatorCost } from '../billing/operator-costs.ts';
 import type { MarginQuery, MarginRow } from '../billing/task-costs.ts';
-import { USAGE_GROUPS } from '../billing/usage.ts';
+import { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
 import type { UsageQuery, UsageRow } from '../billing/usage.ts';
 import { formatUsd } from '../domain/money.ts';
 

@@ -2,7 +2,7 @@
 import type { Video } from '@darkroom/api/openai/videos';
 import type { ModelDefinition } from '../catalogue/definition.ts';
 import { requestedValueOf } from '../catalogue/openai-input.ts';
-import type { TaskStatus } from '../domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import type { TaskDetail, TaskOutput } from '../tasks/record/read.ts';
 

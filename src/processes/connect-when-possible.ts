@@ -1,7 +1,7 @@
 /** The first connection of a process to Temporal: it is retried for as long as necessary. */
 import type { NativeConnection } from '@temporalio/worker';
 import pRetry from 'p-retry';
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { OutboxMetrics } from '../telemetry/metrics-traffic.ts';
 import { connectTemporal } from '../temporal/connection.ts';

@@ -7,7 +7,7 @@ import { fallbackOf, limitsOf, upstreamOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
 import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
 import type { Queryable } from '../database/database.ts';
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import { renewDeadlines } from '../tasks/repair/lost-commits.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../database/database.ts';
-import { isTerminal } from '../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import { hasStart } from '../tasks/outbox/outbox.ts';
 import type { AccountDatabase } from '../limits/row-databases.ts';

@@ -1,6 +1,6 @@
 /** Writes the body of a response to a file as it arrives, no faster than the disk takes it. */
 import { createWriteStream } from 'node:fs';
-import { CollectedBytes } from '../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 
 /**
  * Written at once, and therefore taken from a sender between two pauses. The client reads up to 64 kB from the

@@ -2,7 +2,7 @@
  * One exchange with a provider of media: JSON or a file in, JSON or a file out, read to its end and bounded in size and
  * time.
  */
-import { CollectedBytes } from '../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../domain/json-scanner.ts';
 import { ThreadEndedError } from '../limits/timed-threads.ts';
 import type { JsonScanner } from '../domain/json-scanner.ts';

@@ -1,6 +1,6 @@
 /** Puts the media of an input into the input, as data URLs: for upstreams that cannot, or should not, fetch URLs. */
 import { readFile, stat } from 'node:fs/promises';
-import { inputFault } from '../domain/input-fault.ts';
+import { inputFault } from '@darkroom/api/facts/input-fault';
 import { ProviderRejection } from './provider.ts';
 import type { GenerationRequest, InputFile } from './provider.ts';
 

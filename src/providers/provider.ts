@@ -11,7 +11,7 @@
 import type { Readable } from 'node:stream';
 import type { Modality } from '../catalogue/definition.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
-import type { InputFault } from '../domain/input-fault.ts';
+import type { InputFault } from '@darkroom/api/facts/input-fault';
 import type { Consumption } from '../domain/provider-usage.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { Lease } from '../limits/tenant-shares.ts';

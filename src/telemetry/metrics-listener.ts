@@ -6,7 +6,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { MetricsConfig } from '../config/config.ts';
+import type { MetricsConfig } from '../config/listeners.ts';
 import { hostInUrl, PortInUseError } from '../config/listeners.ts';
 import type { Logger } from './log.ts';
 import { METRICS_TYPE } from './metrics.ts';

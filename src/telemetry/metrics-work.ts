@@ -7,9 +7,9 @@ import type { Registry } from 'prom-client';
 import { FAILING_KINDS } from '../domain/failing-kind.ts';
 import type { FailingKind } from '../domain/failing-kind.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
-import { REPAIR_KINDS } from '../domain/repair-kind.ts';
-import type { RepairKind } from '../domain/repair-kind.ts';
-import type { TerminalStatus } from '../domain/task-status.ts';
+import { REPAIR_KINDS } from '@darkroom/api/facts/repair-kind';
+import type { RepairKind } from '@darkroom/api/facts/repair-kind';
+import type { TerminalStatus } from '@darkroom/api/facts/task-status';
 import { childrenOf } from './metrics-traffic.ts';
 
 /** Buckets in seconds, from an image of an embedded engine to a video that takes an hour. */

@@ -14,7 +14,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { TraceConfig } from '../config/config.ts';
+import type { TraceConfig } from '../config/connections.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import type { DoneWork, SpanAttributes, Tracing } from './tracing.ts';
 

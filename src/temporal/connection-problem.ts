@@ -2,7 +2,7 @@
  * Why a connection to Temporal was not made, for those who can resolve it. The SDK's error has no code: only its text
  * shows whether nothing answers, TLS fails, or the server rejects the credentials.
  */
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import type { GrpcRejection } from './grpc-rejections.ts';
 
 export interface ConnectionProblem {

@@ -5,7 +5,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { timeOutMs } from '../config/time-outs.ts';
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import { connectionProblem } from './connection-problem.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 

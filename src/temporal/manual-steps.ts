@@ -3,7 +3,7 @@
  * Temporal Cloud namespaces and search attributes are created with `tcld`, on other servers with `temporal`, by a user
  * with the permissions.
  */
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import type { NativeConnection } from '@temporalio/worker';
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { namespaceStep, retentionStep, searchAttributesStep } from './manual-steps.ts';
 import type { ManualStep } from './manual-steps.ts';

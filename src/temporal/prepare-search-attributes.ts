@@ -3,7 +3,7 @@
  * of another type stops `migrate`: the server would reject every start that sets it.
  */
 import type { NativeConnection } from '@temporalio/worker';
-import type { TemporalConfig } from '../config/config.ts';
+import type { TemporalConfig } from '../config/connections.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { ManualStepsError, conflictStep, listTypesStep, searchAttributesStep } from './manual-steps.ts';
 import type { ManualStep } from './manual-steps.ts';

@@ -9,7 +9,7 @@ import { setMaxListeners } from 'node:events';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { MediaInspector } from '@darkroom/media/inspect';
 import { timeOutMs } from '../config/time-outs.ts';
-import { CollectedBytes } from '../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 import { EgressError } from '../egress/egress-error.ts';
 import type { Egress } from '../egress/guarded-client.ts';
 import { checkUrl } from '../egress/policy.ts';

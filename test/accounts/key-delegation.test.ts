@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { UnauthenticatedError } from '../../src/accounts/authenticate.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKeyWith, revokeKeyWith, rotateKeyWith } from '../../src/accounts/key-delegation.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { SpendCaps } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { SpendCapError } from '../../src/billing/spend-caps.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';

@@ -1,7 +1,7 @@
 /** The proof of the ledger detects each way in which the money of a text call could go wrong. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { NewTextCall } from '../../src/text/money/move.ts';

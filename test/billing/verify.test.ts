@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { recordAdjustment } from '../../src/billing/ledger.ts';
 import { meterStorage } from '../../src/billing/storage-metering.ts';

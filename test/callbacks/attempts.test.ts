@@ -4,13 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  MAX_LISTED_ATTEMPTS,
-  beginAttempt,
-  findDelayMs,
-  finishAttempt,
-  readCallback,
-} from '../../src/callbacks/attempts.ts';
+import { MAX_LISTED_ATTEMPTS } from '@darkroom/api/facts/limits';
+import { beginAttempt, findDelayMs, finishAttempt, readCallback } from '../../src/callbacks/attempts.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createTestDatabase } from '../support/test-database.ts';

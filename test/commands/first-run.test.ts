@@ -8,7 +8,7 @@ import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createAuthenticator } from '../../src/accounts/authenticate.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey, listKeys, readKey, revokeKey } from '../../src/accounts/keys.ts';
 import { redeemSignInLink } from '../../src/accounts/sessions.ts';
 import { builtProgram } from '../support/built-program.ts';

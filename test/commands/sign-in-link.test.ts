@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey, readKey, revokeKey } from '../../src/accounts/keys.ts';
 import { redeemSignInLink } from '../../src/accounts/sessions.ts';
 import { createTestDatabase } from '../support/test-database.ts';

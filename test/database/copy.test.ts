@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey } from '../../src/accounts/keys.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';

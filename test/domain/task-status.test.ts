@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TASK_STATUSES, isTerminal, observeTask } from '../../src/domain/task-status.ts';
-import type { TaskStatus, WorkflowState } from '../../src/domain/task-status.ts';
+import { TASK_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
+import { observeTask } from '../../src/domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
+import type { WorkflowState } from '../../src/domain/task-status.ts';
 
 const CONDITIONS: readonly WorkflowState[] = ['unknown', 'missing', 'running', 'completed', 'abnormal'];
 const OPEN: readonly TaskStatus[] = ['queued', 'handling', 'archiving'];

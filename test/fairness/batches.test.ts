@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { BatchClient, TASKS, countTasks, newBatchClient, taskLine } from '../e2e/batch-client.ts';
 import type { AccountOptions } from '../e2e/batch-client.ts';

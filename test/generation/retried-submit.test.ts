@@ -100,7 +100,11 @@ describe('the next attempt of a submit that may not be sent twice', () => {
     const provider = scriptedProvider({ submit: () => Promise.reject(rejection) });
     const context = { ...bench.context, providers: new Map([['scripted', provider]]) };
     const attempt = async (number: number): Promise<string> => {
-      const result = submitGeneration(context, newAttempt({ number }), { taskId, isUpstream: true, handlingSeconds: 600 });
+      const result = submitGeneration(context, newAttempt({ number }), {
+        taskId,
+        isUpstream: true,
+        handlingSeconds: 600,
+      });
       return result.then(
         ({ kind }) => kind,
         (error: unknown) => String(error),

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
-import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
+import { newApiKey } from '../../src/accounts/api-key.ts';
 import { newTaskId, newTextCallId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';

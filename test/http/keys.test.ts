@@ -1,7 +1,7 @@
 /** Creating keys with a key, revoking them, and never with more rights than that key has itself. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { body } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
 import { KEYS, ask, list, openKeyRoom, works } from './keys-client.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
-import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
+import { newApiKey } from '../../src/accounts/api-key.ts';
 import { body } from '../tasks/task-room.ts';
 import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
-import { SCOPES, newApiKey } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
+import { newApiKey } from '../../src/accounts/api-key.ts';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { newId, newTaskId, newTextCallId, randomBase62 } from '../../src/domain/ids.ts';
 import { publicRoutes } from '../../src/http/app/routes.ts';

@@ -11,7 +11,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
 import { createCredentialProbes } from '../../src/providers/credential-probes.ts';
 import { createUpstreamSettings } from '../../src/upstreams/upstream-settings.ts';

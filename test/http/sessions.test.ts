@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import { SESSION_SECONDS, SIGN_IN_LINK_SECONDS, createSignInLink } from '../../src/accounts/sessions.ts';

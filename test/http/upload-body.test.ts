@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
-import { factsOf } from '../../src/domain/darkroom-error.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 import { RequestError, problemOf } from '../../src/http/app/errors.ts';
 import { listen } from '../../src/http/app/server.ts';
 import type { RunningServer } from '../../src/http/app/server.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { DatabaseConfig } from '../../src/config/config.ts';
+import type { DatabaseConfig } from '../../src/config/connections.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { PoolerError } from '../../src/database/pooler.ts';
 import { acquireSessionLock } from '../../src/database/session-lock.ts';

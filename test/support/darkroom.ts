@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { topUp } from '../../src/billing/ledger.ts';
 import { builtProgram } from './built-program.ts';
 import { newId } from '../../src/domain/ids.ts';

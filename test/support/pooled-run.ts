@@ -3,7 +3,7 @@
  * environment of the run, through a PgBouncer in transaction mode. Tests connect past it for what needs a session, as
  * `migrate` does.
  */
-import type { DatabaseConfig } from '../../src/config/config.ts';
+import type { DatabaseConfig } from '../../src/config/connections.ts';
 
 /** The address of the run's pooler, for the processes of the tests. */
 export const POOLER_VARIABLE = 'DARKROOM_TEST_POOLER_URL';

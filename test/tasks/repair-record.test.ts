@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import {
-  REPAIR_RETENTION_DAYS,
-  listRepairs,
-  pruneRepairs,
-  recordRepairs,
-} from '../../src/tasks/repair/repair-record.ts';
+import { REPAIR_RETENTION_DAYS } from '@darkroom/api/facts/limits';
+import { listRepairs, pruneRepairs, recordRepairs } from '../../src/tasks/repair/repair-record.ts';
 import { repairCallbacks, repairTask } from '../../src/tasks/repair/repair.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';

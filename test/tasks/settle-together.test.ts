@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { DatabaseUnavailableError, LockTimeoutError, UniqueViolationError } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';

@@ -5,7 +5,7 @@
 import { createAccount, readAccount } from '../../src/accounts/accounts.ts';
 import type { Account } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { topUp } from '../../src/billing/ledger.ts';
 import { createCatalogue } from '../../src/catalogue/catalogue.ts';

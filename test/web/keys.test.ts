@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { createKey } from '../../src/accounts/keys.ts';
 import type { KeyRights } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { WireKey } from '@darkroom/api/tasks/key';
 import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';

@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/keys.ts';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { DASHBOARD_HEADER } from '../../src/http/middleware/session-cookie.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { launchBrowser } from '../support/browser.ts';

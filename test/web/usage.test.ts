@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import type { Static } from 'typebox';
-import { SCOPES } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey } from '../../src/accounts/keys.ts';
 import { adjust } from '../../src/billing/ledger.ts';
 import type { AccountSchema } from '@darkroom/api/tasks/account';

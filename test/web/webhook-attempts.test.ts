@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Locator } from 'playwright-core';
-import { SCOPES } from '../../src/accounts/api-key.ts';
-import type { Scope } from '../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
+import type { Scope } from '@darkroom/api/facts/scopes';
 import { createKey } from '../../src/accounts/keys.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { launchBrowser } from '../support/browser.ts';

@@ -3,7 +3,8 @@
  * translated here; anything else is a bug and keeps its stack.
  */
 import { WrongEncryptionKeyError } from '../../accounts/secret-cipher.ts';
-import { DarkroomError, factsOf } from '../../domain/darkroom-error.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 
 /** An error that the operator can resolve; the message explains how. */
 export class AdminError extends DarkroomError {

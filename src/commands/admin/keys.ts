@@ -3,11 +3,12 @@
  * it is created.
  */
 import { Option } from '@commander-js/extra-typings';
-import { SCOPES } from '../../accounts/api-key.ts';
-import { ROTATION_OVERLAP_SECONDS, createKey, listKeys, readKey, revokeKey, rotateKey } from '../../accounts/keys.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
+import { ROTATION_OVERLAP_SECONDS, WEBHOOK_SECRET_LENGTH } from '@darkroom/api/facts/limits';
+import { createKey, listKeys, readKey, revokeKey, rotateKey } from '../../accounts/keys.ts';
 import type { KeyListing, SpendCaps } from '../../accounts/keys.ts';
 import { SIGN_IN_LINK_SECONDS, createSignInLink, dashboardKey, signInUrl } from '../../accounts/sessions.ts';
-import { WEBHOOK_SECRET_LENGTH, createWebhookKeys } from '../../accounts/webhook-key.ts';
+import { createWebhookKeys } from '../../accounts/webhook-key.ts';
 import type { WebhookKeys } from '../../accounts/webhook-key.ts';
 import { readCapSpending } from '../../billing/spend-caps.ts';
 import type { CapSpending } from '../../billing/spend-caps.ts';

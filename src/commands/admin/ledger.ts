@@ -1,11 +1,14 @@
 /** `admin ledger` and `admin usage`: ledger entries, their sums, and the check that everything adds up. */
 import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
-import { LEDGER_KINDS, effectOf, listLedger } from '../../billing/ledger-list.ts';
+import { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
+import { effectOf, listLedger } from '../../billing/ledger-list.ts';
 import type { LedgerEntry } from '../../billing/ledger-list.ts';
 import { readExceededHolds, readOperatorCosts } from '../../billing/operator-costs.ts';
 import { readMargins } from '../../billing/task-costs.ts';
-import { USAGE_GROUPS, readUsage } from '../../billing/usage.ts';
-import type { UsageGroup, UsageQuery } from '../../billing/usage.ts';
+import { USAGE_GROUPS } from '@darkroom/api/facts/usage-groups';
+import { readUsage } from '../../billing/usage.ts';
+import type { UsageGroup } from '@darkroom/api/facts/usage-groups';
+import type { UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import { formatUsd } from '../../domain/money.ts';
 import { UNKNOWN_CURSOR } from '../../domain/unknown-cursor.ts';

@@ -5,7 +5,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
-import type { AdminConfig, HttpConfig } from '../../config/config.ts';
+import type { AdminConfig, HttpConfig } from '../../config/listeners.ts';
 import { NO_TRACES } from '../../telemetry/tracing.ts';
 import { answerErrors } from '../middleware/answer-errors.ts';
 import { answerPreflights } from '../middleware/cross-origin.ts';

@@ -5,7 +5,7 @@
 import type { EventEmitter } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import type { HttpConfig } from '../../config/config.ts';
+import type { HttpConfig } from '../../config/listeners.ts';
 import { createTenantShares } from '../../limits/tenant-shares.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { ShareMetrics } from '../../telemetry/metrics.ts';

@@ -6,7 +6,7 @@ import type { TObject, TSchema, Static } from 'typebox';
 import type { ParameterizedContext } from 'koa';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { ErrorCode } from '@darkroom/api/facts/error-kinds';
-import type { Scope } from '../../accounts/api-key.ts';
+import type { Scope } from '@darkroom/api/facts/scopes';
 import type { LargeBody } from '../../tasks/record/body-facts.ts';
 import type { RequestState } from './context.ts';
 

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
 import { watchDirectories } from '../../catalogue/watch-directories.ts';
-import type { HttpConfig } from '../../config/config.ts';
+import type { HttpConfig } from '../../config/listeners.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 

@@ -8,7 +8,7 @@ import { deserialize } from 'node:v8';
 import type { LineBodies } from '../../batches/line.ts';
 import { packageModule } from '../../config/package-root.ts';
 import { timeOutMs } from '../../config/time-outs.ts';
-import { CollectedBytes } from '../../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 import { JsonBoundsError, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';

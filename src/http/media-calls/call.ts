@@ -1,8 +1,8 @@
 /** The response to a call of one of OpenAI's media endpoints, which waits for the end of its task on the event feed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requireModel } from '../../accounts/authenticate.ts';
-import { factsOf } from '../../domain/darkroom-error.ts';
-import { isTerminal } from '../../domain/task-status.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { forgetResponse } from '../../tasks/create/awaited-responses.ts';
 import { forgetPieces } from '../../tasks/record/output-pieces.ts';

@@ -3,10 +3,10 @@
  * the name of the request's field, and whether they try again.
  */
 import { endpointFieldOf } from '../../catalogue/openai-input.ts';
-import type { ErrorKind } from '../../domain/darkroom-error.ts';
+import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
 import { failureFace } from '../../domain/failure-reason.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '../../domain/input-fault.ts';
+import { faultMessage, inputFault, isFaultKind, reasonOfFault } from '@darkroom/api/facts/input-fault';
 import { openAiCodeOf } from '../../schema/openai-parse.ts';
 import { InvalidTaskError } from '../../tasks/create/create.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';

@@ -6,7 +6,7 @@ import { requireModel, requireScope } from '../../accounts/authenticate.ts';
 import type { LineEndpoint, LineResponse, TaskEndpoint, TextEndpoint } from '../../batches/context.ts';
 import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { inputOf } from '../../catalogue/openai-input.ts';
-import { factsOf } from '../../domain/darkroom-error.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
 import { isRecord } from '../../domain/json-members.ts';
 import { presentTask } from '../../presenters/task.ts';

@@ -4,8 +4,8 @@
  */
 import type { Context, Middleware, Next } from 'koa';
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
-import type { HttpConfig } from '../../config/config.ts';
-import { factsOf } from '../../domain/darkroom-error.ts';
+import type { HttpConfig } from '../../config/listeners.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 import { newId } from '../../domain/ids.ts';
 import { formatUsd } from '../../domain/money.ts';
 import type { HttpContext, RequestState } from '../app/context.ts';

@@ -7,7 +7,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
-import type { HttpConfig } from '../../config/config.ts';
+import type { HttpConfig } from '../../config/listeners.ts';
 import { isTrusted, unmapIpv4 } from '../app/client-address.ts';
 import type { HttpContext } from '../app/context.ts';
 import { RequestError, invalidRequest } from '../app/errors.ts';

@@ -1,7 +1,8 @@
 /**
  * `/v1/storages`: listing, promoting and deleting stored outputs (spec §2.6, §4.3; contract §5).
  */
-import { MAX_PAGED_OUTPUTS, listOutputs } from '../../objects/outputs/list-outputs.ts';
+import { MAX_PAGED_OUTPUTS } from '@darkroom/api/facts/limits';
+import { listOutputs } from '../../objects/outputs/list-outputs.ts';
 import { deleteOutputs, promoteOutputs } from '../../tasks/lifecycle/storage-operations.ts';
 import type { StorageDecision } from '../../tasks/lifecycle/storage-operations.ts';
 import {

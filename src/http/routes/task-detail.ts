@@ -2,7 +2,7 @@
  * `GET /v1/tasks/{taskId}` (spec §4.2, contract §3, §4): at once, or when the task has changed.
  */
 import { Type } from 'typebox';
-import { isTerminal } from '../../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import { readTaskInput } from '../../tasks/record/input.ts';
 import { presentInput } from '../../presenters/task.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';

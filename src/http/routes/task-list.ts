@@ -3,7 +3,7 @@
  */
 import { compileViolation } from '../../schema/schema-validation.ts';
 import { Type } from 'typebox';
-import { MAX_PAGED_TASKS } from '../../tasks/listing/list-filter.ts';
+import { MAX_PAGED_TASKS } from '@darkroom/api/facts/limits';
 import { createTaskLister } from '../../tasks/listing/list.ts';
 import { findUnstorableText } from '../../tasks/record/storable-text.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';

@@ -14,7 +14,7 @@ import { CreateTaskSchema, CreatedTaskSchema } from '@darkroom/api/tasks/create-
 import { failure } from '@darkroom/api/tasks/envelope';
 import { EstimateSchema } from '@darkroom/api/tasks/estimate';
 import { TaskSchema } from '@darkroom/api/tasks/task';
-import { factsOf } from '../../domain/darkroom-error.ts';
+import { factsOf } from '@darkroom/api/facts/error-kinds';
 import { presentEstimate } from '../../presenters/task.ts';
 import { compileParse, compileViolations } from '../../schema/schema-validation.ts';
 import { isAcceptance } from '../../tasks/create/accept-many.ts';

@@ -15,7 +15,7 @@ import type { Video, VideoList, VideoRemix } from '@darkroom/api/openai/videos';
 import type { Static } from 'typebox';
 import { inputOf } from '../../catalogue/openai-input.ts';
 import { secondsUntilNextPoll } from '../../domain/poll-advice.ts';
-import { isTerminal } from '../../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { outputFileName, presentInput, presentTask } from '../../presenters/task.ts';
 import { REMIXED_FROM } from '../../presenters/video.ts';

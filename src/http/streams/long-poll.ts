@@ -3,8 +3,8 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { TASK_STATUSES } from '../../domain/task-status.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { HttpContext } from '../app/context.ts';
 

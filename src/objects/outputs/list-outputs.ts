@@ -8,9 +8,6 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { RETENTION_END } from './outputs.ts';
 
-export { MAX_PAGED_OUTPUTS } from '@darkroom/api/facts/limits';
-export type { OutputStatus } from '@darkroom/api/facts/storage';
-
 /** A stored output as the list shows it. Times are Unix seconds. */
 export interface StoredOutput {
   readonly id: string;

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { CollectedBytes } from '../../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 import { ObjectTooLargeError } from './object-store.ts';
 import type { PutResult } from './object-store.ts';
 

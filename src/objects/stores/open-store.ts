@@ -3,7 +3,7 @@
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { StoreConfig } from '../../config/config.ts';
+import type { StoreConfig } from '../../config/connections.ts';
 import { createDiskStore } from './disk-store.ts';
 import type { ObjectStore } from './object-store.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';

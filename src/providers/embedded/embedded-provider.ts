@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { UnusableInputError } from '@darkroom/engines/unusable-input-error';
-import { reasonOfFault } from '../../domain/input-fault.ts';
+import { reasonOfFault } from '@darkroom/api/facts/input-fault';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Lease } from '../../limits/tenant-shares.ts';
 import type { Transcript } from '../../transcripts/transcript.ts';

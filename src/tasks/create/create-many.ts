@@ -4,7 +4,8 @@
  */
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { Database } from '../../database/database.ts';
-import { DarkroomError, factsOf as kindFactsOf } from '../../domain/darkroom-error.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
+import { factsOf as kindFactsOf } from '@darkroom/api/facts/error-kinds';
 import { taskIdForKey } from '../../domain/ids.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import { factsOf } from '../record/body-facts.ts';

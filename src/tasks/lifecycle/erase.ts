@@ -3,8 +3,8 @@
  * and the fingerprint, so that replays of its key still work. Old inputs are removed the same way, automatically.
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
-import { isTerminal } from '../../domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
+import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { deleteOutputsOfTask } from '../../objects/outputs/outputs.ts';
 import { missingTask } from '../record/missing-task.ts';

@@ -8,7 +8,7 @@ import type { WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
-import { TaskNotFoundError } from '../record/read.ts';
+import { TaskNotFoundError } from '../record/missing-task.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
 import { addEvent, withFreeSeq } from '../record/timeline.ts';
 import type { TaskEventType } from '../record/timeline.ts';

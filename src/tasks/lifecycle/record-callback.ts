@@ -5,7 +5,8 @@
  */
 import { recordReceiverAnswer, recordReceiverFailure } from '../../accounts/callback-receivers.ts';
 import { finishAttempt } from '../../callbacks/attempts.ts';
-import type { AttemptResult, CallbackState } from '../../callbacks/attempts.ts';
+import type { AttemptResult } from '../../callbacks/attempts.ts';
+import type { CallbackState } from '@darkroom/api/facts/callback';
 import type { Database } from '../../database/database.ts';
 import { unlessAborted } from '../../domain/unless-aborted.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';

@@ -4,8 +4,8 @@
  */
 import { readCallback, restartDelivery } from '../../callbacks/attempts.ts';
 import type { Database, Statement } from '../../database/database.ts';
-import { isTerminal } from '../../domain/task-status.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
 import { missingTask } from '../record/missing-task.ts';

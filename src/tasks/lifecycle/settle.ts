@@ -15,11 +15,12 @@ import type { ArchivedOutput } from '../../domain/archived-output.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { queryRows, rowStatement } from '../../database/row-statement.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import type { TaskStatus, TerminalStatus } from '../../domain/task-status.ts';
+import type { TaskStatus, TerminalStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { SettledTask } from '../../telemetry/metrics-work.ts';
 import { addEvent } from '../record/timeline.ts';
-import type { EventDetail, TaskEventType } from '../record/timeline.ts';
+import type { EventDetail } from '@darkroom/api/facts/event-detail';
+import type { TaskEventType } from '../record/timeline.ts';
 
 /** The outcome with which a task should end. */
 export type Verdict =

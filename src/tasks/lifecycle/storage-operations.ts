@@ -30,8 +30,6 @@ import { addEvents, lockTask } from '../record/timeline.ts';
 import type { NewEvent } from '../record/timeline.ts';
 import type { StorageRejectionReason } from '@darkroom/api/facts/storage';
 
-export type { StorageRejectionReason } from '@darkroom/api/facts/storage';
-
 /** The result for each id, in the order of the request; an id given twice is one. */
 export interface StorageDecision {
   readonly accepted: readonly string[];

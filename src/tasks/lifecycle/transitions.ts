@@ -3,10 +3,10 @@
  * row, so that the second to arrive finds nothing to do (architecture, "PostgreSQL is the record that callers see").
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
-import type { InputFault } from '../../domain/input-fault.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import type { InputFault } from '@darkroom/api/facts/input-fault';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { TaskNotFoundError } from '../record/read.ts';
+import { TaskNotFoundError } from '../record/missing-task.ts';
 import { REQUEST_HASH } from '../record/request-hash.ts';
 import { withFreeSeq } from '../record/timeline.ts';
 import { GENERATION_OF_TASK, readGeneration } from './generations.ts';

@@ -1,10 +1,8 @@
 /**
  * What a list of tasks can be filtered by, how far it reaches (contract §3), and which of its filters can lead.
  */
-import type { TaskStatus } from '../../domain/task-status.ts';
-import { TASK_STATUSES } from '../../domain/task-status.ts';
-
-export { MAX_PAGED_TASKS, MAX_PAGE_SIZE } from '@darkroom/api/facts/limits';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
+import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
 
 /** Which tasks are requested; an absent field does not restrict them. All fields that are present must match. */
 export interface TaskFilter {

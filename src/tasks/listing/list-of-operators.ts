@@ -2,8 +2,8 @@
 import type { Queryable } from '../../database/database.ts';
 import { readNewestFirst } from '../../database/newest-first.ts';
 import type { NewestFirst, NewestPage } from '../../database/newest-first.ts';
-import { TERMINAL_STATUSES } from '../../domain/task-status.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import { TERMINAL_STATUSES } from '@darkroom/api/facts/task-status';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 
 /** Which work is listed, and from where on. All filters have to match; undefined: any. */
 export type WorkQuery<Status> = Pick<NewestFirst, 'from' | 'before' | 'after' | 'size'> & {

@@ -8,9 +8,9 @@
  *   different statements, because each is prepared once per connection.
  */
 import type { Statement } from '../../database/database.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
-import { TERMINAL_STATUSES, isTerminal } from '../../domain/task-status.ts';
-import { MAX_PAGED_TASKS, MAX_PAGE_SIZE } from './list-filter.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
+import { TERMINAL_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
+import { MAX_PAGED_TASKS, MAX_PAGE_SIZE } from '@darkroom/api/facts/limits';
 import type { Lead, TaskFilter } from './list-filter.ts';
 import { TASK_DETAIL_COLUMNS } from '../record/read.ts';
 

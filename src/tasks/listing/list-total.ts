@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Queryable, Statement } from '../../database/database.ts';
-import { TERMINAL_STATUSES } from '../../domain/task-status.ts';
-import { MAX_PAGED_TASKS } from './list-filter.ts';
+import { TERMINAL_STATUSES } from '@darkroom/api/facts/task-status';
+import { MAX_PAGED_TASKS } from '@darkroom/api/facts/limits';
 import type { Lead, TaskFilter } from './list-filter.ts';
 import { countCall } from './list-statements.ts';
 import type { Range } from './list-statements.ts';

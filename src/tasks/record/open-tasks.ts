@@ -2,7 +2,7 @@
  * What the repair examines: tasks that have not ended, and callbacks that are not delivered.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { STAGE_DEADLINE } from './stage-deadline.ts';
 

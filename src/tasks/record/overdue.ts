@@ -3,7 +3,7 @@
  * not ended, and open tasks that it had to restart. Only open tasks are read, by a partial index.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { STAGE_DEADLINE } from './stage-deadline.ts';
 import { MAX_TASKS_NEEDING_REPAIR } from '@darkroom/api/facts/limits';

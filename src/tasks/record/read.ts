@@ -4,11 +4,9 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { missingTask } from './missing-task.ts';
-
-export { TaskNotFoundError, TaskPrunedError } from './missing-task.ts';
 
 /** A stored output as a task's detail shows it. */
 export interface TaskOutput {

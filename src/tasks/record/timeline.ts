@@ -5,14 +5,11 @@
  */
 import { UniqueViolationError } from '../../database/database.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { missingTask } from './missing-task.ts';
 import { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 import type { EventDetail } from '@darkroom/api/facts/event-detail';
-
-export { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
-export type { EventDetail } from '@darkroom/api/facts/event-detail';
 
 /** The kinds of events, an open set for readers. */
 export type TaskEventType =

@@ -4,14 +4,12 @@
  * is logged and repaired all the same. The pass that repairs also prunes it.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import { REPAIR_KINDS } from '../../domain/repair-kind.ts';
-import type { RepairKind } from '../../domain/repair-kind.ts';
-import type { TaskStatus } from '../../domain/task-status.ts';
+import { REPAIR_KINDS } from '@darkroom/api/facts/repair-kind';
+import type { RepairKind } from '@darkroom/api/facts/repair-kind';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { MAX_REPAIR_RECORDS, REPAIR_RETENTION_DAYS } from '@darkroom/api/facts/limits';
-
-export { REPAIR_RETENTION_DAYS } from '@darkroom/api/facts/limits';
 
 /** What was done about a task. */
 export interface NewRepair {

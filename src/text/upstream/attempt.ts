@@ -4,7 +4,7 @@
  */
 import type { TextLimits } from '../../catalogue/text-definition.ts';
 import { timeOutMs } from '../../config/time-outs.ts';
-import { CollectedBytes } from '../../domain/collected-bytes.ts';
+import { CollectedBytes } from '@darkroom/media/collected-bytes';
 import { JsonBoundsError, UPSTREAM_JSON_BOUNDS, createJsonScanner } from '../../domain/json-scanner.ts';
 import type { JsonScanner } from '../../domain/json-scanner.ts';
 import type {

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { SCOPES } from '../../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { createTask } from '../clients/create-task.ts';
 import type { PartName } from '../schedule.ts';

@@ -1,5 +1,5 @@
 /** The accounts of a campaign: with a balance, a key, and limits that are never reached. */
-import { SCOPES } from '../../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import { createAccount } from '../../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../../src/accounts/accounts.ts';
 import { createKey } from '../../../src/accounts/keys.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readAccount, updateLimits } from '../../../src/accounts/accounts.ts';
-import { SCOPES } from '../../../src/accounts/api-key.ts';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
 import { InsufficientBalanceError } from '../../../src/billing/ledger.ts';

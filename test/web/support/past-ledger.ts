@@ -2,7 +2,7 @@
  * A ledger as an account has it after months: entries of earlier days, which no test can wait for, written as the
  * program writes them, each with the available and held amounts after it.
  */
-import type { LedgerKind } from '../../../src/billing/ledger-list.ts';
+import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
 import type { Database } from '../../../src/database/database.ts';
 import type { TestAccount } from '../../support/darkroom.ts';
 
