@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test';
 import { syncBuiltinESMExports } from 'node:module';
 import v8 from 'node:v8';
 import fc from 'fast-check';
-import { createBodyThreads } from '../../src/http/bodies/json-body.ts';
+import { createBodyThreads, parseJson } from '../../src/http/bodies/json-body.ts';
 import { parseBody } from '../../src/http/bodies/parse-body.ts';
 import { factsOf } from '../../src/tasks/record/body-facts.ts';
 import { body } from '../tasks/task-room.ts';
@@ -49,6 +49,17 @@ describe('a body thread', () => {
         assert.deepEqual(answer.facts?.unstorable, facts.unstorable);
       }),
     );
+  });
+
+  it('has the facts of a small body, with a hash that can be compared and written', async () => {
+    const large = { model: 'acme/model', input: { prompt: 'x'.repeat(1_000_000) } };
+    const turns = { next: () => Promise.resolve() };
+
+    const reading = { threads, turns, tenant: 'acc_1', factsOf: 'value', isOutline: false } as const;
+    const read = await parseJson(encode(JSON.stringify(large)), 4, reading);
+
+    assert.ok(read.kind === 'parsed' && read.isLarge);
+    assert.deepStrictEqual(read.facts, factsOf(large));
   });
 
   it('distinguishes invalid UTF-8 from invalid JSON, as the event loop does', async () => {

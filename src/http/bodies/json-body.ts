@@ -139,7 +139,13 @@ export async function parseJson(
   const answer = await runInThread(threads, tenant, { kind: 'parse', bytes, factsOf, isOutline });
   if (answer.kind !== 'parsed') return answer;
   await turns.next();
-  return { kind: 'parsed', value: deserialize(answer.serialized) as unknown, isLarge: true, facts: answer.facts };
+  const facts = answer.facts && withBuffer(answer.facts);
+  return { kind: 'parsed', value: deserialize(answer.serialized) as unknown, isLarge: true, facts };
+}
+
+/** A Buffer arrives from a thread as a Uint8Array, which has neither `equals` nor another encoding. */
+function withBuffer({ fingerprint, ...facts }: BodyFacts): BodyFacts {
+  return { ...facts, fingerprint: { ...fingerprint, hash: Buffer.from(fingerprint.hash) } };
 }
 
 type ParseJob = Extract<BodyJob, { kind: 'parse' }>;
