@@ -1,8 +1,22 @@
 /**
- * Statements over rows that the caller gives: the same text for one row and for many. A single row is plain
- * parameters, so that the planner sees what it would see without a list; many are arrays, one for each column.
+ * Statements over rows that the caller gives: as records, or as the same text for one row and for many. There a single
+ * row is plain parameters, so that the planner sees what it would see without a list; many are arrays, one for each
+ * column.
  */
 import type { Queryable, Statement } from './database.ts';
+
+/**
+ * SQL for a relation of records, which are one parameter: a JSON array of objects with the names of the columns. Its
+ * column `place` is the position of each. A plan does not depend on how many there are.
+ *
+ * @param columns the type of each column; a member that is absent is null.
+ */
+export function recordsIn(parameter: string, columns: Readonly<Record<string, string>>, alias: string): string {
+  const names = Object.keys(columns);
+  const definitions = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
+  return `ROWS FROM (jsonb_to_recordset(${parameter}::jsonb) AS (${definitions.join(', ')}))
+          WITH ORDINALITY AS ${alias} (${[...names, 'place'].join(', ')})`;
+}
 
 /** A statement for any number of rows. */
 export interface RowStatement {

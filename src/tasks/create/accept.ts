@@ -9,6 +9,7 @@ import { chargeSpendCaps } from '../../billing/spend-caps.ts';
 import { IS_WALLET, isSharedWallet } from '../../accounts/wallet.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { UniqueViolationError } from '../../database/database.ts';
+import { recordsIn } from '../../database/row-statement.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
 import { requestHashOf } from '../record/request-hash.ts';
@@ -66,11 +67,35 @@ export class QueueFullError extends DarkroomError {
   }
 }
 
+/** The members of a new task's record (`recordOf`). */
+const NEW_TASK_COLUMNS = {
+  id: 'text',
+  key_id: 'text',
+  idempotency_key: 'text',
+  fingerprint: 'bytea',
+  fingerprint_version: 'smallint',
+  model: 'text',
+  route: 'text',
+  definition_hash: 'text',
+  input: 'jsonb',
+  metadata: 'jsonb',
+  storage: 'text',
+  timeout_seconds: 'integer',
+  queued_seconds: 'float8',
+  held_micro_usd: 'bigint',
+  callback_url: 'text',
+  input_objects: 'text[]',
+  spend_cap_ids: 'text[]',
+  waiter: 'text',
+  price_factor: 'text',
+  batch_id: 'text',
+} as const;
+
 /** SQL over `c`, the account's counters, and `t`, the new tasks together. */
 const HAS_ROOM = `t.tasks > 0 AND c.queued + c.running + t.tasks <= c.queue_cap + c.running_cap`;
 const TAKE_SLOTS = `(running, queued) = (
                     SELECT c.running + a.admitted, c.queued + t.tasks - a.admitted
-                      FROM (SELECT CASE WHEN $19 AND c.queued = 0 AND NOT c.is_suspended
+                      FROM (SELECT CASE WHEN $3 AND c.queued = 0 AND NOT c.is_suspended
                                         THEN least(t.tasks, greatest(c.running_cap - c.running, 0))
                                         ELSE 0 END AS admitted) a),
                   tasks_total = c.tasks_total + t.tasks`;
@@ -91,14 +116,7 @@ const ADMITTED = 'greatest(t.tasks - c.queued, 0) AS admitted';
 const acceptTasks: Statement = {
   name: 'accept_tasks',
   text: `WITH wanted AS (
-           SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::smallint[], $7::text[], $8::text[],
-                                $9::text[], $10::jsonb[], $11::jsonb[], $12::text[], $13::integer[], $14::float8[],
-                                $15::bigint[], $16::text[], $17::jsonb[], $18::jsonb[], $21::text[],
-                                $22::text[], $23::text[])
-                                WITH ORDINALITY
-             AS w (id, key_id, idempotency_key, fingerprint, fingerprint_version, model, route, definition_hash, input,
-                   metadata, storage, timeout_seconds, queued_seconds, held_micro_usd, callback_url, input_objects,
-                   spend_cap_ids, waiter, price_factor, batch_id, place)),
+           SELECT * FROM ${recordsIn('$2', NEW_TASK_COLUMNS, 'w')}),
          used AS (
            SELECT t.id, t.idempotency_key, t.fingerprint
              FROM wanted w
@@ -153,7 +171,7 @@ const acceptTasks: Statement = {
            SELECT f.id, h.account_id, f.key_id, f.idempotency_key, f.fingerprint, f.fingerprint_version, f.model, f.route,
                   f.definition_hash, f.input, f.metadata, f.storage, f.timeout_seconds,
                   now() + make_interval(secs => f.queued_seconds), f.held_micro_usd, f.price_factor, f.batch_id,
-                  (SELECT array_agg(c) FROM jsonb_array_elements_text(f.spend_cap_ids) c)
+                  f.spend_cap_ids
              FROM hold h, fresh f
         RETURNING id, created_at),
          entry AS (
@@ -169,8 +187,7 @@ const acceptTasks: Statement = {
             WHERE f.metadata IS NOT NULL),
          pin AS (
            INSERT INTO task_inputs (task_id, object_key)
-           SELECT f.id, o FROM hold, fresh f, jsonb_array_elements_text(f.input_objects) o
-            WHERE f.input_objects IS NOT NULL),
+           SELECT f.id, o FROM hold, fresh f, unnest(f.input_objects) o),
          awaited AS (
            INSERT INTO awaited_responses (task_id, account_id, key_id, fingerprint, waiter)
            SELECT f.id, h.account_id, f.key_id, f.fingerprint, f.waiter FROM hold h, fresh f WHERE f.waiter IS NOT NULL),
@@ -182,7 +199,7 @@ const acceptTasks: Statement = {
          start AS (
            INSERT INTO outbox (kind, account_id, subject_id, is_ready, due_at, deliveries)
            SELECT 'start_task', $1, f.id, f.number <= h.admitted,
-                  now() + CASE WHEN f.number <= h.admitted THEN make_interval(secs => $20) ELSE interval '0' END,
+                  now() + CASE WHEN f.number <= h.admitted THEN make_interval(secs => $4) ELSE interval '0' END,
                   CASE WHEN f.number <= h.admitted THEN 1 ELSE 0 END
              FROM hold h, fresh f ORDER BY f.place
         RETURNING id, subject_id, is_ready)
@@ -318,31 +335,8 @@ async function tryAccept(
   mayClaim: boolean,
 ): Promise<readonly AcceptRow[] | 'conflict'> {
   try {
-    return await database.query<AcceptRow>(acceptTasks, [
-      accountId,
-      tasks.map((task) => task.id),
-      tasks.map((task) => task.keyId),
-      tasks.map((task) => task.idempotencyKey ?? null),
-      tasks.map((task) => task.fingerprint.hash),
-      tasks.map((task) => task.fingerprint.version),
-      tasks.map((task) => task.model),
-      tasks.map((task) => task.route ?? null),
-      tasks.map((task) => task.definitionHash),
-      tasks.map((task) => task.inputJson),
-      tasks.map((task) => (task.metadata === undefined ? null : JSON.stringify(task.metadata))),
-      tasks.map((task) => task.storage),
-      tasks.map((task) => task.timeoutSeconds ?? null),
-      tasks.map((task) => task.queuedSeconds),
-      tasks.map((task) => task.holdMicroUsd),
-      tasks.map((task) => task.callbackUrl ?? null),
-      tasks.map((task) => jsonOrNull(task.inputObjects)),
-      tasks.map((task) => jsonOrNull(task.spendCapIds)),
-      mayClaim,
-      OUTBOX_LEASE_SECONDS,
-      tasks.map(({ waiter }) => waiter ?? null),
-      tasks.map(({ priceFactor }) => priceFactor ?? null),
-      tasks.map(({ batchId }) => batchId ?? null),
-    ]);
+    const records = `[${tasks.map(recordOf).join(',')}]`;
+    return await database.query<AcceptRow>(acceptTasks, [accountId, records, mayClaim, OUTBOX_LEASE_SECONDS]);
   } catch (error) {
     // A key was used meanwhile, or twice here: the whole statement, hold included, was rolled back.
     if (error instanceof UniqueViolationError) return 'conflict';
@@ -350,8 +344,31 @@ async function tryAccept(
   }
 }
 
-function jsonOrNull(list: readonly string[]): string | null {
-  return list.length === 0 ? null : JSON.stringify(list);
+/** A new task as JSON. Its input is JSON already. */
+function recordOf(task: NewTask): string {
+  const { fingerprint, inputObjects, spendCapIds } = task;
+  const others: { readonly [Column in Exclude<keyof typeof NEW_TASK_COLUMNS, 'input'>]: unknown } = {
+    id: task.id,
+    key_id: task.keyId,
+    idempotency_key: task.idempotencyKey,
+    fingerprint: `\\x${fingerprint.hash.toString('hex')}`,
+    fingerprint_version: fingerprint.version,
+    model: task.model,
+    route: task.route,
+    definition_hash: task.definitionHash,
+    metadata: task.metadata,
+    storage: task.storage,
+    timeout_seconds: task.timeoutSeconds,
+    queued_seconds: task.queuedSeconds,
+    held_micro_usd: String(task.holdMicroUsd),
+    callback_url: task.callbackUrl,
+    input_objects: inputObjects,
+    spend_cap_ids: spendCapIds.length === 0 ? undefined : spendCapIds,
+    waiter: task.waiter,
+    price_factor: task.priceFactor,
+    batch_id: task.batchId,
+  };
+  return `{"input":${task.inputJson},${JSON.stringify(others).slice(1)}`;
 }
 
 /** Throws the reason why nothing was accepted; returns where that reason is gone by now. */

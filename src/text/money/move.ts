@@ -8,6 +8,7 @@
  */
 import { isSharedWallet } from '../../accounts/wallet.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
+import { recordsIn } from '../../database/row-statement.ts';
 import type { TextCallEnd } from '../../telemetry/metrics-work.ts';
 import type { BilledUsage } from '../tally.ts';
 
@@ -80,6 +81,35 @@ export function estimatedSettlement(
   return { id, accountId, capturedMicroUsd, usage };
 }
 
+/** The members of a settlement's record. */
+const SETTLEMENT_COLUMNS = {
+  id: 'text',
+  captured: 'bigint',
+  input: 'integer',
+  cached: 'integer',
+  output: 'integer',
+  reasoning: 'integer',
+  is_estimated: 'boolean',
+  upstream: 'text',
+  outcome: 'text',
+  error_reason: 'text',
+  lost: 'integer',
+} as const;
+
+/** The members of a new call's record. */
+const CALL_COLUMNS = {
+  id: 'text',
+  key_id: 'text',
+  model: 'text',
+  held: 'bigint',
+  floor: 'bigint',
+  input: 'integer',
+  is_stored: 'boolean',
+  spend_cap_ids: 'text[]',
+  is_background: 'boolean',
+  end_user: 'text',
+} as const;
+
 /**
  * The settled rows are found by ON CONFLICT, which uses the primary key whatever the planner assumes about the table's
  * size: a plan made for an empty table is cached, and would read the whole table for every call of a busy hour. If
@@ -88,15 +118,15 @@ export function estimatedSettlement(
  */
 const moveStatement: Statement = {
   name: 'move_text_money',
-  text: `WITH over AS (
+  text: `WITH ended AS (
+           SELECT * FROM ${recordsIn('$3', SETTLEMENT_COLUMNS, 's')}),
+         over AS (
            INSERT INTO text_calls AS t (id, account_id, held_micro_usd, floor_micro_usd, captured_micro_usd, settled_at,
                                         input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, is_estimated,
                                         is_stored, upstream, outcome, error_reason)
            SELECT s.id, $1, s.captured, 0, s.captured, now(), s.input, s.cached, s.output, s.reasoning, s.is_estimated,
                   false, s.upstream, s.outcome, s.error_reason
-             FROM unnest($2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::integer[], $7::integer[],
-                         $8::boolean[], $18::text[], $21::text[], $22::text[])
-               AS s (id, captured, input, cached, output, reasoning, is_estimated, upstream, outcome, error_reason)
+             FROM ended s
            ON CONFLICT (id) DO UPDATE
               SET captured_micro_usd = least(excluded.captured_micro_usd, t.held_micro_usd),
                   settled_at = excluded.settled_at, input_tokens = excluded.input_tokens,
@@ -115,13 +145,13 @@ const moveStatement: Statement = {
          borne AS (
            INSERT INTO operator_costs (task_id, upstream, model, reason, at_most_micro_usd)
            SELECT t.id, coalesce(a.upstream, 'text'), t.model, 'hold_exceeded', t.due - t.held
-             FROM settled t JOIN unnest($2::text[], $18::text[]) AS a (id, upstream) ON a.id = t.id
+             FROM settled t JOIN ended a ON a.id = t.id
             WHERE t.due IS NOT NULL
            ON CONFLICT (task_id) DO NOTHING),
          lost AS (
            INSERT INTO operator_costs AS o (task_id, upstream, model, reason, at_most_micro_usd)
            SELECT t.id || ':lost', coalesce(a.upstream, 'text'), t.model, 'attempt_lost', t.held * a.lost
-             FROM settled t JOIN unnest($2::text[], $18::text[], $19::integer[]) AS a (id, upstream, lost) ON a.id = t.id
+             FROM settled t JOIN ended a ON a.id = t.id
             WHERE a.lost > 0
            ON CONFLICT (task_id) DO UPDATE SET at_most_micro_usd = o.at_most_micro_usd + excluded.at_most_micro_usd),
          freed AS (
@@ -141,9 +171,7 @@ const moveStatement: Statement = {
            UNION ALL
            SELECT * FROM shared),
          wanted AS (
-           SELECT * FROM unnest($9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::integer[],
-                                $15::boolean[], $16::jsonb[], $20::boolean[], $23::text[]) WITH ORDINALITY
-             AS w (id, key_id, model, held, floor, input, is_stored, spend_cap_ids, is_background, end_user, place)),
+           SELECT * FROM ${recordsIn('$4', CALL_COLUMNS, 'w')}),
          total AS (
            SELECT count(*)::integer AS calls, coalesce(sum(held), 0)::bigint AS held,
                   coalesce(bool_or(is_background), false) AS is_background FROM wanted),
@@ -156,7 +184,7 @@ const moveStatement: Statement = {
                                                     ELSE a.streams_cap END AS fits,
                   t.calls AS wanted_calls, t.held AS wanted_held
              FROM account a, wallet w, total t,
-                  (SELECT EXISTS (SELECT FROM text_processes WHERE id = $17 AND leased_until > now()) AS is_leased) l),
+                  (SELECT EXISTS (SELECT FROM text_processes WHERE id = $2 AND leased_until > now()) AS is_leased) l),
          outcome AS (
            SELECT d.*, d.available - CASE WHEN d.fits THEN d.wanted_held ELSE 0 END AS available_after,
                   d.held + CASE WHEN d.fits THEN d.wanted_held ELSE 0 END AS held_after
@@ -173,8 +201,8 @@ const moveStatement: Statement = {
          held AS (
            INSERT INTO text_calls (id, account_id, key_id, model, held_micro_usd, floor_micro_usd, input_tokens,
                                    is_stored, spend_cap_ids, process_id)
-           SELECT w.id, $1, w.key_id, w.model, w.held, least(w.floor, w.held), w.input, 
-                  w.is_stored, (SELECT array_agg(c) FROM jsonb_array_elements_text(w.spend_cap_ids) c), $17
+           SELECT w.id, $1, w.key_id, w.model, w.held, least(w.floor, w.held), w.input,
+                  w.is_stored, w.spend_cap_ids, $2
              FROM decision d, wanted w WHERE d.fits ORDER BY w.place),
          named AS (
            INSERT INTO text_call_end_users (call_id, account_id, end_user)
@@ -209,7 +237,7 @@ const moveStatement: Statement = {
                 (SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'model', t.model, 'upstream', a.upstream,
                                                               'dueMicroUsd', t.due::text,
                                                               'heldMicroUsd', t.held::text)), '[]')
-                   FROM settled t JOIN unnest($2::text[], $18::text[]) AS a (id, upstream) ON a.id = t.id
+                   FROM settled t JOIN ended a ON a.id = t.id
                   WHERE t.due IS NOT NULL) AS exceeded
            FROM decision`,
 };
@@ -248,29 +276,44 @@ export async function moveTextMoney(
 ): Promise<Moved> {
   const [moved] = await database.query<Moved>(moveStatement, [
     accountId,
-    settlements.map(({ id }) => id),
-    settlements.map(({ capturedMicroUsd }) => capturedMicroUsd),
-    settlements.map(({ usage }) => usage.inputTokens),
-    settlements.map(({ usage }) => usage.cachedInputTokens),
-    settlements.map(({ usage }) => usage.outputTokens),
-    settlements.map(({ usage }) => usage.reasoningTokens),
-    settlements.map(({ usage }) => usage.isEstimated),
-    calls.map(({ id }) => id),
-    calls.map(({ keyId }) => keyId),
-    calls.map(({ model }) => model),
-    calls.map(({ heldMicroUsd }) => heldMicroUsd),
-    calls.map(({ floorMicroUsd }) => floorMicroUsd),
-    calls.map(({ inputTokens }) => inputTokens),
-    calls.map(({ isStored }) => isStored),
-    calls.map(({ spendCapIds }) => (spendCapIds.length === 0 ? null : JSON.stringify(spendCapIds))),
     processId,
-    settlements.map(({ upstream }) => upstream ?? null),
-    settlements.map(({ lostRequests }) => lostRequests ?? 0),
-    calls.map(({ isBackground }) => isBackground === true),
-    settlements.map(({ outcome }) => outcome ?? null),
-    settlements.map(({ errorReason }) => errorReason ?? null),
-    calls.map(({ endUser }) => endUser ?? null),
+    JSON.stringify(settlements.map(settlementRecord)),
+    JSON.stringify(calls.map(callRecord)),
   ]);
   if (moved === undefined) throw new Error('an authenticated account has no counters');
   return moved;
+}
+
+function settlementRecord(settlement: TextSettlement): {
+  readonly [Column in keyof typeof SETTLEMENT_COLUMNS]: unknown;
+} {
+  const { usage } = settlement;
+  return {
+    id: settlement.id,
+    captured: String(settlement.capturedMicroUsd),
+    input: usage.inputTokens,
+    cached: usage.cachedInputTokens,
+    output: usage.outputTokens,
+    reasoning: usage.reasoningTokens,
+    is_estimated: usage.isEstimated,
+    upstream: settlement.upstream,
+    outcome: settlement.outcome,
+    error_reason: settlement.errorReason,
+    lost: settlement.lostRequests ?? 0,
+  };
+}
+
+function callRecord(call: NewTextCall): { readonly [Column in keyof typeof CALL_COLUMNS]: unknown } {
+  return {
+    id: call.id,
+    key_id: call.keyId,
+    model: call.model,
+    held: String(call.heldMicroUsd),
+    floor: String(call.floorMicroUsd),
+    input: call.inputTokens,
+    is_stored: call.isStored,
+    spend_cap_ids: call.spendCapIds.length === 0 ? undefined : call.spendCapIds,
+    is_background: call.isBackground === true,
+    end_user: call.endUser,
+  };
 }
