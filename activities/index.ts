@@ -1,21 +1,22 @@
 /** The entry point of the activities: all of them, made from the context of their process, each wrapped (failures.ts). */
 import { classifyStorageTimeout } from '../src/generation/storage-timeout.ts';
 import type { Activities } from '../workflows/contracts.ts';
-import { createArchiveOutputs } from './archive-outputs.ts';
-import { createAwaitGeneration } from './await-generation.ts';
-import { createCancelGeneration } from './cancel-generation.ts';
 import type { ActivityContext } from './context.ts';
 import { createExpireOutputs } from './expire-outputs.ts';
 import { translateFailures } from './failures.ts';
-import { createMeterStorage } from './meter-storage.ts';
-import { createPromoteOutput } from './promote-output.ts';
+import {
+  createArchiveOutputs,
+  createAwaitGeneration,
+  createCancelGeneration,
+  createRecordCancel,
+  createSettleTask,
+  createSubmitGeneration,
+  createTakeOverRun,
+} from './media-task.ts';
 import { createReconcileTasks } from './reconcile-tasks.ts';
-import { createRecordCancel } from './record-cancel.ts';
 import { createSendCallback } from './send-callback.ts';
-import { createSettleTask } from './settle-task.ts';
-import { createSubmitGeneration } from './submit-generation.ts';
+import { createMeterStorage, createPromoteOutput } from './storage.ts';
 import { createSweepObjects } from './sweep-objects.ts';
-import { createTakeOverRun } from './take-over-run.ts';
 
 export function createActivities(context: ActivityContext): Activities {
   const { logger, cancels } = context;

@@ -5,7 +5,4 @@
 export { deliverCallback } from './deliver-callback.ts';
 export { maintain } from './maintain.ts';
 export { mediaTask } from './media-task.ts';
-export { meterStorage } from './meter-storage.ts';
-export { promoteOutput } from './promote-output.ts';
-export { stopGeneration } from './stop-generation.ts';
-export { sweepObjects } from './sweep-objects.ts';
+export { meterStorage, promoteOutput, stopGeneration, sweepObjects } from './small-workflows.ts';

@@ -5,11 +5,14 @@
 import {
   ApplicationFailure,
   CancellationScope,
+  condition,
+  defineSignal,
   isCancellation,
   log,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
+  setHandler,
   setWorkflowOptions,
   upsertSearchAttributes,
   workflowInfo,
@@ -17,6 +20,8 @@ import {
 import { failureFace } from '../src/domain/failure-reason.ts';
 import type { FailureReason } from '../src/domain/failure-reason.ts';
 import { TASK_NOT_FOUND } from '../src/domain/run-record.ts';
+import { SLOT_SIGNAL } from '../src/domain/workflow-ids.ts';
+import type { TaskId } from '../src/domain/workflow-ids.ts';
 import {
   ARCHIVE_LOCALLY,
   CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS,
@@ -24,6 +29,7 @@ import {
   CANCEL_MAX_ATTEMPTS,
   CANCEL_OPTIONS,
   EARLIER_RUN_OPTIONS,
+  RECORD_CANCEL_LOCALLY,
   SETTLE_LOCALLY,
   SETTLE_OPTIONS,
   archiveOptions,
@@ -42,8 +48,6 @@ import type {
   SubmitResult,
 } from './contracts.ts';
 import { isPermanent, isTaskNotFound, reasonOf } from './failure.ts';
-import { recordingCancel } from './record-cancel.ts';
-import { submitInTurn } from './submit-in-turn.ts';
 
 type Failed = Extract<SettleInput, { readonly status: 'fail' }>;
 type Cost = Pick<StopResult, 'billedUsd' | 'finishedFiles'>;
@@ -57,6 +61,11 @@ const { cancelGeneration: cancelGenerationBeforeSettlement } = proxyActivities<P
   CANCEL_BEFORE_SETTLEMENT_OPTIONS,
 );
 const { takeOverRun } = proxyActivities<Pick<Activities, 'takeOverRun'>>(EARLIER_RUN_OPTIONS);
+const { recordCancel } = proxyLocalActivities<Pick<Activities, 'recordCancel'>>(RECORD_CANCEL_LOCALLY);
+
+const slotGranted = defineSignal(SLOT_SIGNAL);
+/** The minimum wait for a slot in milliseconds, so that the loop always pauses. */
+const MIN_WAIT_MS = 100;
 
 /**
  * Runs a task to its end.
@@ -125,6 +134,55 @@ setWorkflowOptions(() => (hasVersion() ? { versioningBehavior: 'PINNED' } : {}),
 function hasVersion(): boolean {
   const { deploymentName = '' } = workflowInfo().currentDeploymentVersion ?? {};
   return deploymentName !== '';
+}
+
+/**
+ * Submits the task. If its upstream is at its concurrency limit, the task joins the upstream's queue
+ * (src/upstreams/slots.ts) and the workflow waits for the signal that it has a slot. The wait occupies no slot of a
+ * worker and needs no database query, regardless of how many tasks wait and for how long.
+ *
+ * @throws the failure of the activity; `CancelledFailure` if the workflow is cancelled during the activity or the wait.
+ */
+async function submitInTurn(
+  input: MediaTaskInput,
+  submitGeneration: Activities['submitGeneration'],
+): Promise<SubmitResult> {
+  let hasSlot = false;
+  setHandler(slotGranted, () => {
+    hasSlot = true;
+  });
+  for (;;) {
+    hasSlot = false;
+    const submitted = await submitGeneration(input);
+    if (submitted.kind !== 'waiting') return submitted;
+    // A signal that arrived before the activity's result counts too. The wait also ends without a signal, because the
+    // deadline may have passed or the database may have lost the slot.
+    await condition(() => hasSlot, Math.max(submitted.waitMs ?? 0, MIN_WAIT_MS));
+  }
+}
+
+/**
+ * Records a cancel of the workflow as long as it waits for a job: the worker that waits sends few heartbeats, and learns
+ * of a cancel from the task's row (docs/decisions/0024), where only the API has recorded its own. Best effort: the next
+ * heartbeat reports a cancel too.
+ */
+async function recordingCancel<T>(taskId: TaskId, wait: () => Promise<T>): Promise<T> {
+  const scope = CancellationScope.current();
+  let isWaiting = !scope.consideredCancelled;
+  const onCancel = async (): Promise<void> => {
+    if (!isWaiting) return;
+    try {
+      await CancellationScope.nonCancellable(() => recordCancel({ taskId }));
+    } catch {
+      log.warn('cancel not recorded', { taskId });
+    }
+  };
+  scope.cancelRequested.catch(onCancel);
+  try {
+    return await wait();
+  } finally {
+    isWaiting = false;
+  }
 }
 
 function awaitInput(input: MediaTaskInput, { upstreamIndex = 0 }: SubmitResult): AwaitInput {

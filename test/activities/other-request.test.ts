@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ActivityContext } from '../../activities/context.ts';
-import { createSettleTask, settleAtOnce } from '../../activities/settle-task.ts';
+import { createSettleTask, settleAtOnce } from '../../activities/media-task.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import type { Database, Queryable } from '../../src/database/database.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';

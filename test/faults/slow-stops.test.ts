@@ -14,7 +14,7 @@ const MANY = 41;
 const SHARE = 12;
 /**
  * How long a request keeps its part of the share at least. It is given up nine seconds after its attempt began
- * (activities/cancel-generation.ts), and sent when the database has answered the attempt, which may take a while.
+ * (activities/media-task.ts), and sent when the database has answered the attempt, which may take a while.
  */
 const KEPT_AT_LEAST_MS = 4_500;
 

@@ -1,5 +1,5 @@
 /**
- * A mediaTask whose upstream is at its cap: it waits for the signal that it has a slot (workflows/submit-in-turn.ts).
+ * A mediaTask whose upstream is at its cap: it waits for the signal that it has a slot (workflows/media-task.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
