@@ -4,9 +4,9 @@
  */
 import { Context } from '@temporalio/activity';
 import { isTaskId } from '../src/domain/workflow-ids.ts';
-import { isLasting, isStatedUnsent, stateUnsent } from '../src/generation/announcement.ts';
+import { isLasting, isStatedUnsent, stateUnsent } from '../src/generation/announced-submit.ts';
 import type { Attempt } from '../src/generation/attempt.ts';
-import { runUntilStopped } from '../src/generation/run-until-stopped.ts';
+import { runUntilStopped } from '../src/generation/stopping.ts';
 import type { CancelFeed } from '../src/tasks/record/cancel-feed.ts';
 import type { ActivityContext } from './context.ts';
 
@@ -16,7 +16,7 @@ import type { ActivityContext } from './context.ts';
  */
 const INTERVAL_OF_TIMEOUT = 0.3;
 
-/** What the SDK knows of an attempt's heartbeats; details are always an object here (announcement.ts). */
+/** What the SDK knows of an attempt's heartbeats; details are always an object here (src/generation/announced-submit.ts). */
 interface HeartbeatInfo {
   readonly heartbeatDetails?: object;
   readonly heartbeatTimeoutMs?: number;

@@ -14,7 +14,7 @@ import { awaitGeneration } from '../src/generation/wait.ts';
 import { recordCancelRequest } from '../src/tasks/lifecycle/cancel.ts';
 import type { Verdict } from '../src/tasks/lifecycle/settle.ts';
 import type { WorkingTask } from '../src/tasks/lifecycle/transitions.ts';
-import { TaskNotFoundError } from '../src/tasks/record/missing-task.ts';
+import { TaskNotFoundError } from '../src/tasks/record/read.ts';
 import type { Activities, SettleInput, SettleResult, SettledTask } from '../workflows/contracts.ts';
 import type { ActivityContext } from './context.ts';
 import { currentAttempt } from './heartbeat.ts';

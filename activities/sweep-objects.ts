@@ -4,7 +4,7 @@
  */
 import type { Pass, PassResult } from '../src/database/failing-items.ts';
 import { readInstallationId } from '../src/database/migrate.ts';
-import { unlessAborted } from '../src/domain/unless-aborted.ts';
+import { unlessAborted } from '../src/domain/waits.ts';
 import { deleteIdleBuckets } from '../src/limits/leased-rate-limiter.ts';
 import { passTools } from '../src/limits/pass-tools.ts';
 import type { PassTools } from '../src/limits/pass-tools.ts';

@@ -3,10 +3,13 @@
  * creates these objects; modules receive what they need.
  */
 import type { ActivityContext } from '../activities/context.ts';
-import { createArchivingSlots, createVideoArchivingSlots } from './generation/archiving-slots.ts';
-import { createFrameDecoders } from './generation/frame-decoders.ts';
-import { createInputFetches } from './generation/input-fetches.ts';
-import { createStopSlots } from './generation/stop-slots.ts';
+import {
+  createArchivingSlots,
+  createVideoArchivingSlots,
+  createFrameDecoders,
+  createStopSlots,
+  createInputFetches,
+} from './generation/slots.ts';
 import { createSecretCipher } from './accounts/secret-cipher.ts';
 import { createWebhookKeys } from './accounts/webhook-key.ts';
 import { createPinnedDefinitions } from './catalogue/pinned-definitions.ts';

@@ -209,7 +209,7 @@ export const SETTLE_OPTIONS: ActivityOptions = {
  * Options of callback delivery. One attempt has 10 s for the exchange (spec §6.2) and 10 s for reading the task and
  * recording the attempt. An attempt with too little time left is neither counted nor sent
  * (activities/send-callback.ts), and one whose record takes too long ends without it
- * (src/tasks/lifecycle/record-callback.ts): otherwise the next attempt would run at the same time. The activity
+ * (src/tasks/lifecycle/callback.ts): otherwise the next attempt would run at the same time. The activity
  * determines the time of the next attempt (`nextRetryDelay`); the intervals here apply to attempts that could not begin
  * because the database was unavailable.
  */

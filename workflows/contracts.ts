@@ -4,9 +4,8 @@
  * through Temporal"). Every field that is added after 1.0.0 stays optional forever: older histories do not have it.
  */
 import type { FailureReason } from '../src/domain/failure-reason.ts';
-import type { StoredFile } from '../src/domain/run-record.ts';
+import type { StoredFile, ArchivedOutput } from '../src/domain/run-record.ts';
 import type { TaskId } from '../src/domain/workflow-ids.ts';
-import type { ArchivedOutput } from '../src/domain/archived-output.ts';
 
 /** The argument of `mediaTask`. */
 export interface MediaTaskInput {
@@ -25,7 +24,7 @@ export interface MediaTaskInput {
   /** Whether the next upstream of its route may take it after a job that failed and is not billed. */
   readonly failsOver?: boolean;
   /**
-   * Hash of the request for which it was started (src/tasks/record/request-hash.ts); absent without an
+   * Hash of the request for which it was started (src/tasks/record/fingerprint.ts); absent without an
    * Idempotency-Key.
    */
   readonly requestHash?: string;

@@ -18,7 +18,7 @@ import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { findFreePort } from '../../src/standalone/ports.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { describeHealthy, healthyFor } from '../load/healthy-clients.ts';

@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { Child, stopAll } from '../stage/children.ts';
 import { surroundings } from '../stage/node-launch.ts';
 

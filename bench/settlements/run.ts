@@ -13,7 +13,7 @@ import { Command } from '@commander-js/extra-typings';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import type { ArchivedOutput } from '../../src/domain/archived-output.ts';
+import type { ArchivedOutput } from '../../src/domain/run-record.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { createAcceptor } from '../../src/tasks/create/accept-queue.ts';

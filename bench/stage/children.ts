@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import type { Answer, Order, WindowResult } from '../load/window.ts';
 
 const START_TIMEOUT_MS = 60_000;

@@ -1,7 +1,7 @@
 /** How the bench starts its Node processes: our roles from `dist`, as they are deployed, and its own from source. */
 import { randomBytes } from 'node:crypto';
 import { packageFile, packageModule } from '../../src/config/package-root.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 
 /** Nothing listens there. */
 const NO_TEMPORAL = '127.0.0.1:1';

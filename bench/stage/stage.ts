@@ -16,7 +16,7 @@ import { packageFile } from '../../src/config/package-root.ts';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { findFreePort } from '../../src/standalone/ports.ts';
 import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';

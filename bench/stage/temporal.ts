@@ -7,7 +7,7 @@ import path from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { packageFile } from '../../src/config/package-root.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { findFreePort } from '../../src/standalone/ports.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
 import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';

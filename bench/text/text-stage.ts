@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { findFreePort } from '../../src/standalone/ports.ts';
 import { clusterUrl } from '../../src/standalone/postgres.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';

@@ -4,7 +4,7 @@
  */
 import type { SecretCipher } from './secret-cipher.ts';
 import type { Database, Queryable, Statement } from '../database/database.ts';
-import { canonicalName } from '../domain/credential-name.ts';
+import { canonicalName } from '../domain/upstream-names.ts';
 
 /** One row, as it is stored. */
 export interface StoredSetting {

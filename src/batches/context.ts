@@ -1,4 +1,4 @@
-/** What the work on batches needs, and how it makes a call of a line. Assembled in src/processes/batch-runner.ts. */
+/** What the work on batches needs, and how it makes a call of a line. Assembled in src/processes/runners.ts. */
 import type { BatchEndpoint } from '@darkroom/api/openai/batches';
 import type { Authenticator, Caller } from '../accounts/authenticate.ts';
 import type { Database } from '../database/database.ts';

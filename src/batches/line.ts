@@ -1,7 +1,7 @@
 /** One line of a batch: OpenAI's `{custom_id, method, url, body}`. */
 import type { Queryable } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 import { JSON_BOUNDS, JsonBoundsError, createJsonScanner } from '../domain/json-scanner.ts';
 import { ObjectNotFoundError, StoreUnavailableError } from '../objects/stores/object-store.ts';
 import { readOwner } from '../objects/stores/claimed-store.ts';

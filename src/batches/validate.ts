@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { MAX_BATCH_LINES } from '@darkroom/api/openai/batches';
 import type { BatchProblem } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 import { ObjectNotFoundError } from '../objects/stores/object-store.ts';
 import type { Batch } from './batch-record.ts';
 import type { BatchContext } from './context.ts';

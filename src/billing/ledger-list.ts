@@ -6,8 +6,7 @@
 import type { Queryable, Statement } from '../database/database.ts';
 import { LEDGER_KINDS } from '@darkroom/api/facts/ledger-kinds';
 import type { LedgerKind } from '@darkroom/api/facts/ledger-kinds';
-import { DarkroomError } from '../domain/darkroom-error.ts';
-import { UNKNOWN_CURSOR } from '../domain/unknown-cursor.ts';
+import { DarkroomError, UNKNOWN_CURSOR } from '../domain/darkroom-error.ts';
 
 export interface LedgerEntry {
   readonly kind: LedgerKind;

@@ -8,7 +8,7 @@
  * (text/background/call-record.ts).
  */
 import type { Queryable, Statement } from '../database/database.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/upstream-names.ts';
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { BORNE_REASONS } from '@darkroom/api/facts/cost-reasons';
 import type { CostReason } from '@darkroom/api/facts/cost-reasons';

@@ -12,7 +12,7 @@ import { MARGIN_GROUPS } from '@darkroom/api/facts/margin-groups';
 import type { MarginGroup } from '@darkroom/api/facts/margin-groups';
 import type { Queryable, Statement } from '../database/database.ts';
 import { queryRows, rowStatement } from '../database/row-statement.ts';
-import { EMBEDDED_PROTOCOL, EMBEDDED_TEXT_UPSTREAM } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL, EMBEDDED_TEXT_UPSTREAM } from '../domain/upstream-names.ts';
 import { TooMuchUsageError } from './usage.ts';
 
 /** What the provider says when a job is cancelled counts for more than what was recorded before. */

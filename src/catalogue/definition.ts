@@ -9,7 +9,7 @@ import type { TaskModality } from '@darkroom/api/facts/modalities';
 import { PricingSchema, UNIT_PRICE } from '@darkroom/api/tasks/pricing';
 import { Type } from 'typebox';
 import type { Static, TObject, TSchema } from 'typebox';
-import { canonicalJson } from '../domain/canonical-json.ts';
+import { canonicalJson } from '../domain/json.ts';
 import { USAGE_NAMES } from '../domain/provider-usage.ts';
 import type { UsageName } from '../domain/provider-usage.ts';
 import { DialectsSchema } from './openai-endpoints.ts';
@@ -84,7 +84,7 @@ const CostRuleSchema = Type.Object(
   },
 );
 
-/** How a route chooses among upstreams that can take a task (src/generation/upstream-groups.ts). */
+/** How a route chooses among upstreams that can take a task (src/generation/submit-with-fallback.ts). */
 export type Balance = 'ordered' | 'least_busy' | 'weighted';
 
 /**

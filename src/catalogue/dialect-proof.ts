@@ -3,7 +3,7 @@
  * is never rejected because of a rule: every field exists, every mapped value is valid, no two rules set one field, and
  * a field that the model requires is always set.
  */
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 import { compileViolation } from '../schema/schema-validation.ts';
 import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';

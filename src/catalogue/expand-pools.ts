@@ -4,7 +4,7 @@
  * and a job is polled where it was submitted.
  */
 import { createHash } from 'node:crypto';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/upstream-names.ts';
 import { MAX_MEMBERS } from './definition.ts';
 import type { ModelDefinition, Upstream, UpstreamEntry } from './definition.ts';
 

@@ -2,7 +2,7 @@
  * What a model's schema says about omitted fields (`default`): the embedded engines are given those values, so that
  * one engine serves models with different defaults, and the behaviour is what a client reads in the schema.
  */
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 

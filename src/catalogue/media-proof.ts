@@ -3,7 +3,7 @@
  * the schema marks with `contentMediaType`, and that is the type of files, or `image/*` for all of a kind. Which values
  * of an input are files is determined by `mediaOf` (src/tasks/record/input-media.ts), which reads the same keywords.
  */
-import { isRecord, memberOf } from '../domain/json-members.ts';
+import { isRecord, memberOf } from '../domain/json.ts';
 import { FORMATS_FIELD, TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';
 

@@ -4,8 +4,7 @@
  */
 import { readFile, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { DarkroomError } from '../domain/darkroom-error.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { DarkroomError, errorCodeOf } from '../domain/darkroom-error.ts';
 
 /** How a problem begins that has a position. */
 const POSITION = /^(?:invalid \w+ file: )?([\w$.[\]-]{1,100}|line \d+, column \d+): /;

@@ -1,6 +1,6 @@
 /** Translates the fields of a request in OpenAI's form into a model's input, by the rules of its file. */
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { memberOf } from '../domain/json-members.ts';
+import { memberOf } from '../domain/json.ts';
 import type { TranscriptFormat } from '../transcripts/formats.ts';
 import { TRANSCRIPT_FORMATS } from '../transcripts/formats.ts';
 import type { ModelDefinition } from './definition.ts';

@@ -3,7 +3,7 @@
  * the price is bounded, and that an omitted field costs what the schema says it then is. So a price is never calculated
  * from an unforeseen value, and a bad file is rejected when it is read.
  */
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 import { decimalOf, formatDecimal, isAbove, largerOf, multiply } from '../domain/money.ts';
 import type { Decimal } from '../domain/money.ts';
 import type { ModelDefinition } from './definition.ts';

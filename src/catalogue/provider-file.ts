@@ -8,7 +8,7 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Type } from 'typebox';
 import type { Static, TObject } from 'typebox';
-import { hasMember, isRecord, memberOf } from '../domain/json-members.ts';
+import { hasMember, isRecord, memberOf } from '../domain/json.ts';
 import { compileCheck } from '../schema/schema-validation.ts';
 import { EditorSchema, PROVIDER_NAME } from './definition.ts';
 import { ModelFileError, isProviderFile, parseModelFile } from './model-files.ts';

@@ -5,7 +5,7 @@ import { readCertificate } from '../http/app/tls-certificates.ts';
 import { startApi } from '../processes/api.ts';
 import { watchForHang } from '../processes/hang-watch.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';
-import { createDatabaseWait } from '../processes/wait-for-database.ts';
+import { createDatabaseWait } from '../processes/wait-for-dependencies.ts';
 import { createLogger } from '../telemetry/log.ts';
 import { installTemporalRuntime } from '../temporal/runtime.ts';
 import {

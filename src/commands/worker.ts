@@ -8,7 +8,7 @@ import { createActivityContext, createFoundation } from '../context.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { PoolerError } from '../database/pooler.ts';
 import { startClockGuardedWorker } from '../processes/clock-guarded-worker.ts';
-import { connectWhenPossible } from '../processes/connect-when-possible.ts';
+import { connectWhenPossible } from '../processes/wait-for-dependencies.ts';
 import type { Foundation } from '../processes/foundation.ts';
 import { handBackLostWaits, handOverWaits } from '../processes/hand-over.ts';
 import { prepareMediaSandbox } from '../processes/media-sandbox.ts';

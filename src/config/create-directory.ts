@@ -4,7 +4,7 @@
  */
 import { mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 
 /** @param directory a path, created with its missing parents. @throws the system's error, with its code. */
 export async function createDirectory(directory: string, options: { readonly mode?: number } = {}): Promise<void> {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { VARIABLES } from './variables.ts';
 import type { Variable, VariableName } from './variables.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { isBaseUrl } from '../domain/base-url.ts';
+import { isBaseUrl } from '../domain/upstream-names.ts';
 
 /** The environment is unusable; `problems` has one line for each problem. */
 export class ConfigurationError extends DarkroomError {

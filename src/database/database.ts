@@ -10,8 +10,7 @@ import { watchConnectionWaits } from './connection-waits.ts';
 import { beginWith, queryWith } from './limited-query.ts';
 import { findPoolerProblem, isDeniedByPooler, verifyPooler } from './pooler.ts';
 import type { PooledConnection } from './pooler.ts';
-import { DarkroomError } from '../domain/darkroom-error.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { DarkroomError, errorCodeOf } from '../domain/darkroom-error.ts';
 
 /** One statement, prepared under its name once per connection, unless there is a pooler between. */
 export interface Statement {

@@ -4,7 +4,7 @@
  * resolved. One mechanism for all passes, because each of them would otherwise stop for ever at its first bad item.
  */
 import type { FailingKind } from '../domain/failing-kind.ts';
-import { unlessAborted } from '../domain/unless-aborted.ts';
+import { unlessAborted } from '../domain/waits.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { PassMetrics } from '../telemetry/metrics-work.ts';
 import { DatabaseUnavailableError } from './database.ts';

@@ -9,8 +9,8 @@ import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import type pg from 'pg';
 import type { DatabaseVariable } from '../config/connections.ts';
 import { packageFile } from '../config/package-root.ts';
-import { backoffMs } from '../domain/backoff.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { backoffMs } from '../domain/waits.ts';
+import { errorCodeOf, DarkroomError } from '../domain/darkroom-error.ts';
 import { newId } from '../domain/ids.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Database, Statement } from './database.ts';
@@ -19,7 +19,6 @@ import { watchBlockers } from './lock-blockers.ts';
 import type { Blocker } from './lock-blockers.ts';
 import { connectSession } from './pooler.ts';
 import { migrationLoader } from './migration-file.ts';
-import { DarkroomError } from '../domain/darkroom-error.ts';
 
 export interface MigrateOptions {
   /** Where the SQL files are; default: those of this release. */

@@ -7,8 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { DatabaseVariable } from '../config/connections.ts';
-import { DarkroomError } from '../domain/darkroom-error.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { DarkroomError, errorCodeOf } from '../domain/darkroom-error.ts';
 import type { Database, Statement } from './database.ts';
 
 /** The settings do not fit what is between this process and PostgreSQL. Retrying is useless. */

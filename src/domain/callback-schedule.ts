@@ -2,8 +2,8 @@
  * When a callback is retried (contract §6), by the schedule of `CALLBACK_OFFSETS_SECONDS` (src/config/variables.ts).
  * `Retry-After` of the receiver is honoured up to an hour.
  */
-import { backoffMs } from './backoff.ts';
-import type { Backoff } from './backoff.ts';
+import { backoffMs } from './waits.ts';
+import type { Backoff } from './waits.ts';
 
 /** Contract §6: "`Retry-After` is honoured up to 1 h". */
 export const MAX_CALLBACK_RETRY_AFTER_MS = 3_600_000;

@@ -1,10 +1,7 @@
-/**
- * The base of all errors that can reach an edge of the service: a response, a command line, an activity's failure. What
- * they mean there is in one table (ERROR_KINDS). Errors that are caught where they are expected need no kind.
- */
+/** The errors that can reach an edge of the service, and what is read of any other error. */
 import { factsOf } from '@darkroom/api/facts/error-kinds';
-import type { WaitReason } from '@darkroom/api/openai/batches';
 import type { ErrorKind } from '@darkroom/api/facts/error-kinds';
+import type { WaitReason } from '@darkroom/api/openai/batches';
 
 /** What passes by itself, or by an act that is not about the work. */
 const PASSING: { readonly [Kind in ErrorKind]?: WaitReason } = {
@@ -13,6 +10,10 @@ const PASSING: { readonly [Kind in ErrorKind]?: WaitReason } = {
   unavailable: 'service',
 };
 
+/**
+ * The base of all errors that can reach an edge of the service: a response, a command line, an activity's failure. What
+ * they mean there is in one table (ERROR_KINDS). Errors that are caught where they are expected need no kind.
+ */
 export abstract class DarkroomError extends Error {
   abstract readonly kind: ErrorKind;
   /** The field at fault, where the message does not begin with it. */
@@ -38,3 +39,15 @@ export abstract class DarkroomError extends Error {
     return PASSING[this.kind];
   }
 }
+
+/**
+ * The code of an error of the system, of Node, of a library or of PostgreSQL: `ENOENT`, `UND_ERR_SOCKET`, `40P01`.
+ *
+ * @returns undefined if it has none.
+ */
+export function errorCodeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** What is wrong with a cursor that no list returned, behind the name of the parameter. One text for every list. */
+export const UNKNOWN_CURSOR = 'unknown cursor: use the `nextCursor` of the previous page';

@@ -1,7 +1,8 @@
 /**
  * What Temporal records about one run of a task's workflow. It matters if the database has lost commits (failover,
  * restore of a backup): the run was ahead of the record, and what it had bought must not be bought again
- * (docs/decisions/0005). The module contains the types that both sides of that lookup share.
+ * (docs/decisions/0005). The module contains the types that both sides of that lookup share, and the files that
+ * activities pass to each other.
  */
 import type { FailureReason } from './failure-reason.ts';
 
@@ -45,7 +46,7 @@ export interface RunRecord {
   readonly mayHaveSubmitted: boolean;
   /** The upstream that has or may have the work. */
   readonly upstreamIndex: number | undefined;
-  /** The hash of the request for which it ran (src/tasks/record/request-hash.ts); undefined: not recorded. */
+  /** The hash of the request for which it ran (src/tasks/record/fingerprint.ts); undefined: not recorded. */
   readonly requestHash: string | undefined;
   /** The run before it, if it was not the task's first. */
   readonly earlierRunId: string | undefined;
@@ -63,4 +64,18 @@ const JOB_ID = /^[\w.:=-]{1,200}$/;
  */
 export function isPlainJobId(jobId: string): boolean {
   return JOB_ID.test(jobId);
+}
+
+/** One archived file: small facts, passed between activities. The object itself stays in the store. */
+export interface ArchivedOutput {
+  /** `image video audio text first_frame last_frame thumbnail`, an open set (contract §3). */
+  readonly type: string;
+  readonly objectKey: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly width?: number;
+  readonly height?: number;
+  readonly durationSeconds?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The names by which Temporal knows our work: workflow ids and task queues. The module has no side effects; workflows,
- * launcher and operators' queries use the same ones.
+ * The names by which Temporal knows our work: workflow ids, task queues and search attributes. The module has no side
+ * effects; workflows, launcher and operators' queries use the same ones.
  */
 
 /** `tk-svc-` and 26 characters of Crockford base32 (contract §2). It is also the workflow id. */
@@ -79,3 +79,6 @@ const OWN_PART = /media(?:-[a-z]+)?$/;
 export function siblingQueue(queue: string, name: QueueName): string {
   return queue.slice(0, queue.search(OWN_PART)) + TASK_QUEUES[name];
 }
+
+/** The names under which workflows can be found in the Temporal Web UI: workflows set them, `temporal/` registers them. */
+export const SEARCH_ATTRIBUTE_NAMES = ['TaskStatus', 'AccountId', 'Model', 'Route', 'ErrorCode'] as const;

@@ -7,7 +7,7 @@ import { connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
-import { unlessAborted } from '../domain/unless-aborted.ts';
+import { unlessAborted } from '../domain/waits.ts';
 import { isSameAddress } from './address.ts';
 import { BlockedError, HandshakeError } from './egress-error.ts';
 import type { ResolveName } from './name-resolver.ts';

@@ -3,7 +3,7 @@
  * cookies, credentials or caches, and follows redirects only for a download.
  */
 import type { Readable } from 'node:stream';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import { ShareExhaustedError } from '../limits/tenant-shares.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ShareMetrics } from '../telemetry/metrics.ts';

@@ -10,7 +10,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { EgressError } from './egress-error.ts';

@@ -4,7 +4,7 @@
  * waiting for the sender counts: a reader that is slow itself, because our own store is, causes no failure.
  */
 import { Readable } from 'node:stream';
-import { abortReason } from '../domain/abort-reason.ts';
+import { abortReason } from '../domain/waits.ts';
 import { EgressError } from './egress-error.ts';
 import type { Deadline } from './exchange.ts';
 

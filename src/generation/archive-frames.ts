@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { deriveFrames } from '@darkroom/media/frames';
 import type { DerivedFrames } from '@darkroom/media/frames';
 import { UndecodableMediaError } from '@darkroom/media/undecodable-media-error';
-import type { ArchivedOutput } from '../domain/archived-output.ts';
+import type { ArchivedOutput } from '../domain/run-record.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';

@@ -6,8 +6,7 @@
 import type { Readable } from 'node:stream';
 import { UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { Modality } from '../catalogue/definition.ts';
-import type { ArchivedOutput } from '../domain/archived-output.ts';
-import type { StoredFile } from '../domain/run-record.ts';
+import type { ArchivedOutput, StoredFile } from '../domain/run-record.ts';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import { EgressError } from '../egress/egress-error.ts';
 import { ObjectTooLargeError, storedSource } from '../objects/stores/object-store.ts';
@@ -25,7 +24,7 @@ import { generationOfThisRun } from './earlier-work.ts';
 import { permanentFailure, retryableFailure } from './failure.ts';
 import { attemptKey } from './stage-files.ts';
 import { routesOf } from './task-route.ts';
-import { runUntilStopped } from './run-until-stopped.ts';
+import { runUntilStopped } from './stopping.ts';
 import { transcriptFormats } from './transcript-formats.ts';
 import { finishGeneration } from './wait.ts';
 

@@ -1,7 +1,12 @@
+/** One attempt at a step of a task, as the code here sees it. */
+import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
+import type { GenerationContext } from './context.ts';
+import type { TaskRoute } from './task-route.ts';
+import type { StopSignals } from './stopping.ts';
+
 /**
- * One attempt at a step of a task, as the code here sees it: its number, what the attempt before it left, and how it
- * learns that it has ended. Activities make one from Temporal's context (activities/heartbeat.ts), tests from plain
- * values.
+ * Its number, what the attempt before it left, and how it learns that it has ended. Activities make one from Temporal's
+ * context (activities/heartbeat.ts), tests from plain values.
  */
 export interface Attempt {
   /** The number of the attempt, from 1. */
@@ -24,4 +29,25 @@ export interface Attempt {
   attach(details: object): void;
   /** Sends one heartbeat and waits until it is recorded; false: the attempt has ended. */
   recordHeartbeat(details: object): Promise<boolean>;
+}
+
+/** One attempt to submit a task. */
+export interface SubmitAttempt extends Attempt {
+  readonly context: GenerationContext;
+  readonly task: WorkingTask;
+  readonly routes: readonly TaskRoute[];
+  /** The upstream that an earlier attempt may have submitted the work to: no other upstream may get it. */
+  readonly triedIndex: number | undefined;
+  /** The upstreams at which a job of the task has failed: they do not get it again. */
+  readonly failedIndices: ReadonlySet<number>;
+  /** Fires on cancellation, at the deadline and when the worker stops. */
+  readonly stopSignal: AbortSignal;
+  /** These fire for fewer reasons. */
+  readonly stopSignals: StopSignals;
+  /** Whether a slot at the provider was acquired before the task's time began to run. */
+  readonly hasSlot: boolean;
+  /** The attempt's own directory. */
+  readonly scratch: string;
+  /** Receives the progress, 0 to 1. */
+  readonly onProgress: (fraction: number) => void;
 }

@@ -13,8 +13,7 @@ import type { Provider } from '../providers/provider.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Upstreams } from '../upstreams/upstreams.ts';
-import type { SlotShares } from './slot-shares.ts';
-import type { StopSlots } from './stop-slots.ts';
+import type { SlotShares, StopSlots } from './slots.ts';
 
 export interface GenerationContext {
   readonly config: { readonly worker: Pick<Config['worker'], 'scratchDir' | 'upstreamGraceMs'> };

@@ -14,7 +14,7 @@ import type { Generation } from '../tasks/lifecycle/generations.ts';
 import { restoreGeneration } from '../tasks/repair/lost-commits.ts';
 import type { KnownGeneration } from '../tasks/repair/lost-commits.ts';
 import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
-import { announcedSubmit } from './announcement.ts';
+import { announcedSubmit } from './announced-submit.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';

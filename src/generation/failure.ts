@@ -5,6 +5,9 @@
 import type { FailureReason } from '../domain/failure-reason.ts';
 import { inputFault, reasonOfFault } from '@darkroom/api/facts/input-fault';
 import type { FaultKind, InputFault } from '@darkroom/api/facts/input-fault';
+import type { ProviderFailure } from '../providers/provider.ts';
+import type { GenerationContext } from './context.ts';
+import type { TaskRoute } from './task-route.ts';
 
 interface FailureDetails {
   readonly isPermanent: boolean;
@@ -54,4 +57,21 @@ export function invalidInput(kind: FaultKind, path: readonly string[]): Generati
 /** The attempt failed; another may well succeed, after `retryAfterMs` if that is known. */
 export function retryableFailure(reason: FailureReason, retryAfterMs?: number): GenerationFailure {
   return new GenerationFailure(reason, { isPermanent: false, retryAfterMs });
+}
+
+/**
+ * Logs that a provider failed work that it had accepted. Success without a file is a fault of the mapping or of the
+ * provider, and not of the work: a warning.
+ */
+export function logFailure(
+  { logger }: Pick<GenerationContext, 'logger'>,
+  { request, upstreamName }: TaskRoute,
+  { reason, isUnbilled }: ProviderFailure,
+): void {
+  const { taskId, upstream } = request;
+  const level = reason === 'no_output' ? 'warn' : 'info';
+  logger[level](
+    { taskId, upstream: upstreamName, protocol: upstream.protocol, reason, isUnbilled },
+    'provider failed the task',
+  );
 }

@@ -12,7 +12,7 @@ import type { Generation } from '../tasks/lifecycle/generations.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
-import { TaskEndedError } from './stopped.ts';
+import { TaskEndedError } from './stopping.ts';
 import type { TaskRoute } from './task-route.ts';
 
 const MARK_EVERY_MS = 3_000;

@@ -30,8 +30,10 @@ import { findInputObjects } from '../tasks/record/input-objects.ts';
 import type { InputObject } from '../tasks/record/input-objects.ts';
 import type { GenerationContext } from './context.ts';
 import { invalidInput, retryableFailure } from './failure.ts';
-import { isPricedByLength, sumLengths } from './input-length.ts';
 import type { TaskRoute } from './task-route.ts';
+import type { ModelDefinition } from '../catalogue/definition.ts';
+import { quote } from '../catalogue/price.ts';
+import { decimalOf, isAbove } from '../domain/money.ts';
 
 /** The maximum size of one input file in bytes, by its kind. */
 const MAX_BYTES: Readonly<Record<string, number>> = { image: 50_000_000, audio: 100_000_000, video: 500_000_000 };
@@ -318,4 +320,36 @@ async function fetchFile(
 function isFinal({ kind, status = 0, isBarred, cause }: EgressError): boolean {
   if (isBarred || cause instanceof ShareExhaustedError || kind === 'tls' || kind === 'too_large') return true;
   return kind === 'status' && status < 500 && ![408, 425, 429].includes(status);
+}
+
+/** Whether the length of a field's files counts. */
+function isPricedByLength({ pricing }: ModelDefinition, { accepts }: MediaField): boolean {
+  return pricing.unit === 'input_second' && accepts.some((type) => /^(audio|video)\//.test(type));
+}
+
+/**
+ * How long the audio and video of an input are: as they were measured, and never as a client or a provider says. What is
+ * held is a bound that the caller sets, or the model: a longer file is rejected before its provider is asked to work on
+ * it, and so is one that cannot be measured.
+ *
+ * @returns seconds.
+ * @throws {GenerationFailure} `input_invalid`: they are longer than what was held pays for, or one has no length.
+ */
+function sumLengths(
+  { input }: Pick<WorkingTask, 'input'>,
+  { pricing }: ModelDefinition,
+  files: readonly { readonly field: MediaField; readonly durationSeconds: number | null }[],
+): number {
+  let [sum, longest] = [0, 0];
+  let longestPath: MediaField['path'] = [];
+  for (const { field, durationSeconds } of files) {
+    if (durationSeconds === null) throw invalidInput('undecodable', field.path);
+    sum += durationSeconds;
+    if (durationSeconds > longest) [longest, longestPath] = [durationSeconds, field.path];
+  }
+  const measured = decimalOf(sum.toFixed(3));
+  if (measured !== undefined && isAbove(measured, quote(pricing, input).quantity)) {
+    throw invalidInput('longer_than_held', longestPath);
+  }
+  return sum;
 }

@@ -4,7 +4,7 @@
  */
 import type { GenerationContext } from './context.ts';
 import { permanentFailure } from './failure.ts';
-import { DeadlinePassedError } from './stopped.ts';
+import { DeadlinePassedError } from './stopping.ts';
 
 /**
  * How long the object store may take to respond, in milliseconds; an attempt ends some 30 s after the task's deadline.

@@ -5,7 +5,7 @@
  */
 import type { PoolMember } from '../upstreams/balance.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
-import type { SubmitAttempt } from './submit-attempt.ts';
+import type { SubmitAttempt } from './attempt.ts';
 import { submitToUpstream } from './submit-to-upstream.ts';
 import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';

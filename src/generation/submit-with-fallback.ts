@@ -9,13 +9,12 @@ import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { SubmitResult } from '../../workflows/contracts.ts';
 import { GenerationFailure, permanentFailure, retryableFailure } from './failure.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
-import type { SubmitAttempt } from './submit-attempt.ts';
+import type { SubmitAttempt } from './attempt.ts';
 import { submitToUpstream } from './submit-to-upstream.ts';
+import type { Obstacle } from './submit-to-upstream.ts';
 import { submitToGroup } from './submit-to-group.ts';
 import type { Positions } from './submit-to-group.ts';
-import type { Obstacle } from './submit-to-upstream.ts';
 import type { TaskRoute } from './task-route.ts';
-import { groupsOf } from './upstream-groups.ts';
 
 /**
  * Providers that keep rejecting are given up after this many rejections by each: a few minutes, with the pauses that
@@ -159,4 +158,23 @@ function failureOf(obstacles: readonly Obstacle[], upstreams: number, task: Work
 /** No delay if we gave up the submit ourselves; otherwise a little longer than requested. */
 function spread(waitMs: number): number {
   return waitMs === 0 ? 0 : Math.round(waitMs + Math.random() * SPREAD_MS);
+}
+
+/**
+ * The upstreams of a route in groups that are tried one after the other. The members of a group are equal: a task goes
+ * to another one if the first choice is at its concurrency limit, and waits for whichever has a slot first. Between
+ * groups a task moves on only after a definite rejection. A balanced route is one group and what only takes over: a
+ * weight of 0. In order, each pool is a group.
+ */
+function groupsOf(routes: readonly TaskRoute[]): readonly (readonly TaskRoute[])[] {
+  const balanced = routes.filter(({ balance, weight }) => balance !== 'ordered' && weight > 0);
+  const groups: TaskRoute[][] = balanced.length === 0 ? [] : [balanced];
+  for (const route of routes) {
+    if (balanced.includes(route)) continue;
+    const last = groups.at(-1);
+    const isInLast = route.pool !== undefined && last !== balanced && last?.[0]?.pool === route.pool;
+    if (isInLast) last.push(route);
+    else groups.push([route]);
+  }
+  return groups;
 }

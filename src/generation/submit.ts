@@ -11,7 +11,7 @@ import type { BegunTask, WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { Generation } from '../tasks/lifecycle/generations.ts';
 import { createProgressRecord } from '../tasks/record/progress.ts';
 import type { MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
-import { isStatedUnsent } from './announcement.ts';
+import { isStatedUnsent } from './announced-submit.ts';
 import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { intentOfEarlierAttempt, isForAnotherRequest, submitResultOf, takeOver } from './earlier-work.ts';
@@ -20,13 +20,12 @@ import { findFailed } from './fail-over.ts';
 import { GenerationFailure, permanentFailure } from './failure.ts';
 import { waitForLiveSubmit } from './live-submit.ts';
 import { withScratch } from './scratch.ts';
-import { DeadlinePassedError } from './stopped.ts';
+import { DeadlinePassedError, runUntilStopped } from './stopping.ts';
 import { acquireProviderSlot } from './submit-to-upstream.ts';
 import { submitWithFallback } from './submit-with-fallback.ts';
 import { routesOf } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
-import { runUntilStopped } from './run-until-stopped.ts';
-import type { StopSignals } from './run-until-stopped.ts';
+import type { StopSignals } from './stopping.ts';
 
 type SubmitInput = Pick<MediaTaskInput, 'taskId' | 'handlingSeconds' | 'isUpstream' | 'requestHash' | 'earlierRunId'>;
 

@@ -5,7 +5,7 @@
 import { balanceOf, upstreamsOf } from '../catalogue/definition.ts';
 import type { Balance, ModelDefinition, Upstream } from '../catalogue/definition.ts';
 import { withDefaults } from '../catalogue/input-defaults.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/upstream-names.ts';
 import type { GenerationRequest, Provider } from '../providers/provider.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { UpstreamPosition } from '../tasks/lifecycle/generations.ts';

@@ -1,7 +1,7 @@
 /** What the outcome of a submit shows about the upstream itself: reported to its gate, which all tasks pass. */
 import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../providers/provider.ts';
 import type { Health } from '../upstreams/gate.ts';
-import type { SubmitAttempt } from './submit-attempt.ts';
+import type { SubmitAttempt } from './attempt.ts';
 import type { TaskRoute } from './task-route.ts';
 
 /** How long the credential of a member is left alone after it was rejected, in milliseconds. */

@@ -17,15 +17,14 @@ import type { Attempt } from './attempt.ts';
 import type { GenerationContext } from './context.ts';
 import { generationOfThisRun, submitResultOf } from './earlier-work.ts';
 import { failOverJob, isFailedOver } from './fail-over.ts';
-import { GenerationFailure, permanentFailure, unbilledFailure } from './failure.ts';
+import { GenerationFailure, permanentFailure, unbilledFailure, logFailure } from './failure.ts';
 import { createPollPace } from './poll-pace.ts';
-import { logFailure } from './log-failure.ts';
 import { releaseUpstreamSlot } from './release-upstream-slot.ts';
 import { stageFiles } from './stage-files.ts';
 import { consumptionOfJob, recordConsumption, warnOfExcess, workCostAt } from './work-cost.ts';
 import { routeAt } from './task-route.ts';
 import type { TaskRoute } from './task-route.ts';
-import { runUntilStopped } from './run-until-stopped.ts';
+import { runUntilStopped } from './stopping.ts';
 
 /** Runs one attempt of the wait. */
 export async function awaitGeneration(

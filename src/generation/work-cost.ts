@@ -3,7 +3,7 @@ import { workCost } from '../catalogue/work-cost.ts';
 import { formatUsd } from '../domain/money.ts';
 import { mergeConsumption } from '../domain/provider-usage.ts';
 import type { Consumption, WorkCost } from '../domain/provider-usage.ts';
-import { readReported, recordCost } from '../tasks/lifecycle/generation-costs.ts';
+import { readReported, recordCost } from '../tasks/lifecycle/generations.ts';
 import type { WorkingTask } from '../tasks/lifecycle/transitions.ts';
 import type { GenerationContext } from './context.ts';
 import type { TaskRoute } from './task-route.ts';

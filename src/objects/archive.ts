@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { timeOutMs } from '../config/time-outs.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { unlessAborted } from '../domain/unless-aborted.ts';
+import { unlessAborted } from '../domain/waits.ts';
 import { StoreUnavailableError } from './stores/object-store.ts';
 import type { ObjectStore } from './stores/object-store.ts';
 

@@ -11,7 +11,7 @@ import { TASK_STATUSES } from '@darkroom/api/facts/task-status';
 import type { WorkAtUpstream } from '../tasks/lifecycle/generations.ts';
 import { listAllTasks } from '../tasks/listing/list-of-operators.ts';
 import type { ListedWork } from '../tasks/listing/list-of-operators.ts';
-import type { TaskNeedingRepair, TasksNeedingRepair } from '../tasks/record/overdue.ts';
+import type { TaskNeedingRepair, TasksNeedingRepair } from '../tasks/record/open-tasks.ts';
 import type { TaskDetail } from '../tasks/record/read.ts';
 import { attemptsAt } from '../tasks/record/timeline.ts';
 import type { TaskEvent } from '../tasks/record/timeline.ts';

@@ -7,9 +7,8 @@ import type { AttemptSchema, CallbackAttemptsSchema } from '@darkroom/api/tasks/
 import type { TestDeliveryResultSchema, WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import type { Static } from 'typebox';
 import type { WebhookKey } from '../accounts/webhook-key.ts';
-import type { CallbackRecord, RecordedAttempt } from '../callbacks/attempts.ts';
-import { originOf } from '../callbacks/list-attempts.ts';
-import type { ListedAttempt } from '../callbacks/list-attempts.ts';
+import type { CallbackRecord, RecordedAttempt, ListedAttempt } from '../callbacks/attempts.ts';
+import { originOf } from '../callbacks/attempts.ts';
 import { toWhsec } from '../callbacks/signing.ts';
 import type { TestDelivery } from '../callbacks/test-delivery.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';

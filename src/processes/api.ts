@@ -5,9 +5,10 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
-import { createApp } from '../http/app/app.ts';
+import { createAdminApp, createApp } from '../http/app/app.ts';
 import type { HttpContext } from '../http/app/context.ts';
 import { listen } from '../http/app/server.ts';
+import type { RunningServer } from '../http/app/server.ts';
 import { createBackgroundContext } from '../http/text/background-context.ts';
 import { temporalClient } from '../temporal/connection.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
@@ -22,20 +23,19 @@ import type { TaskDetail } from '../tasks/record/read.ts';
 import { TextFailure } from '../text/text-failure.ts';
 import { readInstallationId } from '../database/migrate.ts';
 import { startPublishingCaps } from '../upstreams/published-caps.ts';
-import { startAdminListener } from './admin-listener.ts';
-import { startBackgroundRunner } from './background-runner.ts';
-import { createBatchContext, startBatchRunner } from './batch-runner.ts';
-import type { DueWork } from './claim-runner.ts';
-import { connectWhenPossible } from './connect-when-possible.ts';
+import { startBackgroundRunner, createBatchContext, startBatchRunner } from './runners.ts';
+import type { DueWork } from './runners.ts';
+import { connectWhenPossible } from './wait-for-dependencies.ts';
 import type { Foundation } from './foundation.ts';
 import { startLauncher } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
 import { createHttpContext } from './http-context.ts';
 import { apiMetrics, startMetricsListener } from './metrics.ts';
 import { createReadRepair } from './read-repair.ts';
-import type { DatabaseWait } from './wait-for-database.ts';
+import type { DatabaseWait } from './wait-for-dependencies.ts';
 import { openTextParts } from './text-parts.ts';
 import { PROTOCOLS } from '../providers/protocols.ts';
+import { PortInUseError } from '../config/listeners.ts';
 
 export interface RunningApi {
   /** The address of the public listener. */
@@ -221,4 +221,21 @@ function offeredBy(
       };
     },
   };
+}
+
+/**
+ * Starts the listener for operators, if there is a token for it (`ADMIN_TOKEN`): separate from the public listener.
+ *
+ * @returns undefined if the configuration has no token. @throws {PortInUseError}
+ */
+export async function startAdminListener(http: HttpContext): Promise<RunningServer | undefined> {
+  const { admin } = http.config;
+  if (admin === undefined) return undefined;
+  const handle = createAdminApp(http, admin).callback();
+  const listening = listen(admin.http, (request, response) => void handle(request, response), { logger: http.logger });
+  const server = await listening.catch((error: unknown) => {
+    throw error instanceof PortInUseError ? new PortInUseError(admin.http.port, 'ADMIN_PORT') : error;
+  });
+  http.logger.info({ url: server.url }, 'admin listener started');
+  return server;
 }

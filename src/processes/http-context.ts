@@ -29,7 +29,7 @@ import { createUploadSlots } from '../objects/uploads.ts';
 import { createTaskCreator } from '../tasks/create/create.ts';
 import { createBackgroundFeed } from '../text/background/event-log.ts';
 import { createTextAnswers } from '../text/answer.ts';
-import { createTaskReader } from '../tasks/record/task-reader.ts';
+import { createTaskReader } from '../tasks/record/read.ts';
 import { createEventFeed } from '../tasks/listing/feed.ts';
 import { createPieceFeed } from '../tasks/listing/piece-feed.ts';
 import type { Foundation } from './foundation.ts';

@@ -13,14 +13,14 @@ import { createTenantShares } from '../limits/tenant-shares.ts';
 import type { TenantShares } from '../limits/tenant-shares.ts';
 import { LockTimeoutError } from '../database/database.ts';
 import type { Database } from '../database/database.ts';
-import { backoffMs } from '../domain/backoff.ts';
-import type { Backoff } from '../domain/backoff.ts';
+import { backoffMs } from '../domain/waits.ts';
+import type { Backoff } from '../domain/waits.ts';
 import { claimOutbox, claimOutboxOfAccount, releaseOutboxLease, removeOutbox } from '../tasks/outbox/outbox.ts';
 import type { OutboxItem } from '../tasks/outbox/outbox.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { OutboxMetrics } from '../telemetry/metrics-traffic.ts';
 import type { ShareMetrics } from '../telemetry/metrics.ts';
-import { rejectionOf } from '../temporal/grpc-rejections.ts';
+import { rejectionOf } from '../temporal/rejections.ts';
 import { createDelivery } from './outbox-delivery.ts';
 import type { DeliveryDependencies } from './outbox-delivery.ts';
 

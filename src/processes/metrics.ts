@@ -17,12 +17,12 @@ import { registerServiceGauges } from '../telemetry/metrics-service.ts';
 import { checkTemporal } from '../temporal/connection.ts';
 import { readQueueBacklogs } from '../temporal/queue-backlogs.ts';
 import type { TemporalRuntime } from '../temporal/runtime.ts';
-import { registerClockGauges } from './clock-metrics.ts';
 import type { CheckedCredential } from '../providers/credential-probes.ts';
 import type { Foundation } from './foundation.ts';
 import { createServiceChecks } from './service-checks.ts';
 import type { ServiceChecks, TemporalChecks } from './service-checks.ts';
 import type { RunningWorker } from './worker.ts';
+import type { DatabaseClock } from '../database/database-clock.ts';
 
 /** @returns undefined if the configuration has no port for it. @throws {PortInUseError} */
 export async function startMetricsListener(
@@ -233,4 +233,30 @@ async function readinessOf(
     queues: Object.fromEntries(running),
   };
   return { isGood, parts };
+}
+
+/** How far the clock of a process deviates from that of the database, read at each scrape. */
+export function registerClockGauges(
+  { registry }: Pick<Metrics, 'registry'>,
+  clock: Pick<DatabaseClock, 'skewMs' | 'isRight'>,
+): void {
+  const skew = new Gauge({
+    name: 'darkroom_clock_skew_seconds',
+    help: 'How far the clock of this process is ahead of that of the database; negative: behind',
+    registers: [registry],
+    collect(): void {
+      const skewMs = clock.skewMs();
+      // An unknown value is not exported, not even as 0.
+      if (skewMs === undefined) skew.remove();
+      else skew.set(skewMs / 1000);
+    },
+  });
+  const wrong = new Gauge({
+    name: 'darkroom_clock_wrong',
+    help: 'Whether the clock of this process is off by more than CLOCK_SKEW_SECONDS: it is not ready then',
+    registers: [registry],
+    collect(): void {
+      wrong.set(clock.isRight() ? 0 : 1);
+    },
+  });
 }

@@ -5,7 +5,7 @@
 import { isRequestedAgain } from '../callbacks/attempts.ts';
 import { fallbackOf, limitsOf, upstreamOf } from '../catalogue/definition.ts';
 import type { PinnedDefinitions } from '../catalogue/pinned-definitions.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/upstream-names.ts';
 import type { Queryable } from '../database/database.ts';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import { isTaskId } from '../domain/workflow-ids.ts';

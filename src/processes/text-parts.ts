@@ -15,7 +15,7 @@ import type { TextLedger } from '../text/money/text-ledger.ts';
 import { createTextRouter } from '../text/upstream/text-router.ts';
 import { createUpstreamGate } from '../upstreams/gate.ts';
 import type { Foundation } from './foundation.ts';
-import type { DatabaseWait } from './wait-for-database.ts';
+import type { DatabaseWait } from './wait-for-dependencies.ts';
 
 export interface TextParts {
   readonly source: TextSource;

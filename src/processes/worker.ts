@@ -3,24 +3,23 @@
  * activities (architecture, "Parts that run").
  */
 import { Worker } from '@temporalio/worker';
-import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import type { ActivityInterceptorsFactory, NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { ARCHIVING_SLOTS } from '../generation/archiving-slots.ts';
+import { ARCHIVING_SLOTS, STOP_SLOTS } from '../generation/slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
-import { WorkerStoppingError } from '../generation/stopped.ts';
+import { WorkerStoppingError } from '../generation/stopping.ts';
 import { removeStaleScratch } from '../generation/scratch.ts';
-import { STOP_SLOTS } from '../generation/stop-slots.ts';
 import { CALLBACK_SLOTS } from '../callbacks/delivery-slots.ts';
 import { longRenderingLimits } from '../providers/embedded/engine-pool.ts';
-import { taskQueueOf } from '../domain/workflow-ids.ts';
+import { deploymentNameOf, taskOfWorkflow, taskQueueOf } from '../domain/workflow-ids.ts';
 import type { QueueName } from '../domain/workflow-ids.ts';
 import type { Activities } from '../../workflows/contracts.ts';
 import { NO_TRACES } from '../telemetry/tracing.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { WorkflowBundle } from '../temporal/workflow-bundle.ts';
-import { traceActivities } from './traced-activities.ts';
-import { activityPolls, versionOf, workflowPolls } from './worker-options.ts';
 import { countActivities, runWorkers } from './worker-run.ts';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { Config } from '../config/config.ts';
 
 /**
  * Slots in addition to those for long renderings: this many, plus one for each engine thread, are always available for
@@ -169,4 +168,79 @@ function optionsFor(
     case 'callbacks':
       return { ...shared, ...workflows, maxConcurrentActivityTaskExecutions: CALLBACK_SLOTS };
   }
+}
+
+/** Records each run of an activity in the trace of its task, including how long it waited for a worker. */
+export function traceActivities(tracing: Tracing, now: () => number): ActivityInterceptorsFactory {
+  return ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        const startedAt = now();
+        let failure: string | undefined;
+        try {
+          return await next(input);
+        } catch (error) {
+          failure = failureOf(error);
+          throw error;
+        } finally {
+          const { activityType, attempt, taskQueue, workflowExecution, currentAttemptScheduledTimestampMs } = info;
+          const taskId = taskOfWorkflow(workflowExecution?.workflowId ?? '');
+          if (taskId !== undefined) {
+            tracing.task(taskId, {
+              name: activityType,
+              startedAt,
+              attributes: {
+                'darkroom.task_id': taskId,
+                'temporal.workflow_id': workflowExecution?.workflowId,
+                'temporal.task_queue': taskQueue,
+                'temporal.attempt': attempt,
+                'darkroom.waited_ms': Math.max(0, startedAt - currentAttemptScheduledTimestampMs),
+              },
+              failure,
+            });
+          }
+        }
+      },
+    },
+  });
+}
+
+function failureOf(error: unknown): string {
+  if (error instanceof CancelledFailure) return 'cancelled';
+  // The types of our failures come from a closed list (activities/failures.ts).
+  return error instanceof ApplicationFailure ? (error.type ?? 'failed') : 'failed';
+}
+
+type WorkerConfig = Config['worker'];
+
+/**
+ * Concurrent polls for activities. By default there is one: when a worker shuts down, the SDK stops listening at the
+ * first poll that returns empty, and drops the activity that another one returns at that moment, which then waits for
+ * its heartbeat time-out. The server must answer polls on shutdown (`frontend.enableCancelWorkerPollsOnShutdown`), and
+ * a queue must have one partition (`matching.numTaskqueueReadPartitions`): a poll that is forwarded between partitions
+ * can be lost too. Set as a poller behaviour because the SDK ignores `maxConcurrentActivityTaskPolls`.
+ */
+export function activityPolls({ polls }: WorkerConfig): Pick<WorkerOptions, 'activityTaskPollerBehavior'> {
+  return { activityTaskPollerBehavior: { type: 'simple-maximum', maximum: polls.activities } };
+}
+
+/** Concurrent polls for steps of workflows, which are handed over again at once if one is lost. */
+export function workflowPolls({ polls }: WorkerConfig): Pick<WorkerOptions, 'workflowTaskPollerBehavior'> {
+  return { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: polls.workflows } };
+}
+
+/** The release that a worker belongs to (docs/decisions/0025). Without a build id it has no version. */
+export function versionOf(
+  { buildId }: WorkerConfig,
+  installationId: string,
+): Pick<WorkerOptions, 'workerDeploymentOptions'> {
+  if (buildId === undefined) return {};
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName: deploymentNameOf(installationId), buildId },
+      useWorkerVersioning: true,
+      // A workflow that stays on its release says so itself.
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  };
 }

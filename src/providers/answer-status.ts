@@ -5,7 +5,7 @@
  * a field of the response's JSON; it is bounded, and only ever delays.
  */
 import type { FailureReason } from '../domain/failure-reason.ts';
-import { parseRetryAfterMs } from '../domain/retry-after.ts';
+import { parseRetryAfterMs } from '../domain/waits.ts';
 import type { ExchangeAnswer } from './http-exchange.ts';
 import { listAt, valueAt } from './json-answer.ts';
 import { ProviderRejection } from './provider.ts';

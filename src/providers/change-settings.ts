@@ -5,7 +5,7 @@ import type { SettingChange } from '../accounts/stored-upstream-settings.ts';
 import { credentialNameOf } from '../catalogue/offer.ts';
 import type { ProviderFile } from '../catalogue/provider-file.ts';
 import type { Database } from '../database/database.ts';
-import { isBaseUrl } from '../domain/base-url.ts';
+import { isBaseUrl } from '../domain/upstream-names.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 import { findSecretProblem } from './http/auth/auth.ts';
 

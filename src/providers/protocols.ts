@@ -2,7 +2,7 @@
  * Every protocol that this release speaks. To add one, add a directory, and its protocol to the list.
  */
 import type { Protocol } from '../catalogue/protocol.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/upstream-names.ts';
 import { cogProtocol } from './cog/cog-provider.ts';
 import type { HookRules } from './hooks/hook-rules.ts';
 import { httpProtocol } from './http/http-provider.ts';

@@ -6,7 +6,7 @@
  */
 import type { Violation } from '@darkroom/api/facts/violation';
 import type { Static, TSchema } from 'typebox';
-import { hasMember, isRecord, memberOf } from '../domain/json-members.ts';
+import { hasMember, isRecord, memberOf } from '../domain/json.ts';
 import { compileParse } from './schema-validation.ts';
 import type { Parse } from './schema-validation.ts';
 

@@ -6,7 +6,7 @@ import { chmod, open, readFile, readdir, rename, statfs } from 'node:fs/promises
 import path from 'node:path';
 import { DEFAULT_DATA_DIRECTORY } from '../config/config.ts';
 import { createDirectory } from '../config/create-directory.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { tryLock } from './file-lock.ts';
 

@@ -4,8 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCodeOf } from '../domain/error-code.ts';
-import { isSameProcess, readProcess } from './process-identity.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
+import { isSameProcess, readProcess } from './processes.ts';
 
 interface Holder {
   readonly pid: number;

@@ -10,18 +10,16 @@ import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import { tasksUrl } from '../http/app/workflow-links.ts';
 import { SEARCH_ATTRIBUTES } from '../temporal/search-attributes.ts';
-import { findBlockedPorts } from './blocked-ports.ts';
+import { findBlockedPorts, claimPort } from './ports.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { parseFirstRun } from './first-run-answer.ts';
 import type { FirstRunAnswer } from './first-run-answer.ts';
 import { writeFileAtomically } from './data-directory.ts';
 import { removeInstance, writeInstance } from './instance.ts';
-import { keyVariables } from './keys.ts';
-import { LogFile } from './log-files.ts';
-import { waitingLine, withNotices } from './log-lines.ts';
+import { keyVariables, exceptLoopback } from './settings.ts';
+import { LogFile, waitingLine, withNotices } from './logs.ts';
 import { Part } from './part.ts';
 import type { PartDefinition } from './part.ts';
-import { claimPort } from './ports.ts';
 import {
   clusterLaunch,
   clusterUrl,
@@ -31,8 +29,7 @@ import {
   waitForCluster,
 } from './postgres.ts';
 import type { Cluster } from './postgres.ts';
-import { ProcessRecord } from './process-record.ts';
-import { exceptLoopback } from './proxy-variables.ts';
+import { ProcessRecord } from './processes.ts';
 import { roleLaunch, runRole, waitForRole } from './role.ts';
 import type { RoleAddresses, ServingRole } from './role.ts';
 import { readOrCreateSecrets } from './secrets.ts';

@@ -5,7 +5,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileAtomically } from './data-directory.ts';
-import { isSameProcess, readProcess } from './process-identity.ts';
+import { isSameProcess, readProcess } from './processes.ts';
 
 export interface Instance {
   /** The process id of the supervisor. */

@@ -6,15 +6,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoffMs } from '../domain/backoff.ts';
-import type { Backoff } from '../domain/backoff.ts';
+import { backoffMs } from '../domain/waits.ts';
+import type { Backoff } from '../domain/waits.ts';
 import { StandaloneError } from './standalone-error.ts';
-import { killGroup, launchProcess } from './launch.ts';
-import type { Launch } from './launch.ts';
-import type { LogFile } from './log-files.ts';
-import { indented, lastMessage, waitingLine, withNotices } from './log-lines.ts';
-import { readCpuTicks } from './process-identity.ts';
-import type { ProcessRecord } from './process-record.ts';
+import { killGroup, launchProcess, readCpuTicks } from './processes.ts';
+import type { Launch, ProcessRecord } from './processes.ts';
+import type { LogFile } from './logs.ts';
+import { indented, lastMessage, waitingLine, withNotices } from './logs.ts';
 
 /** The message that one of our own processes sends over its channel when it is ready. */
 export interface ReadyMessage {

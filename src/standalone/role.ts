@@ -5,12 +5,12 @@
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StandaloneError } from './standalone-error.ts';
-import { killGroup, launchProcess } from './launch.ts';
-import type { Launch } from './launch.ts';
-import type { LogFile } from './log-files.ts';
-import { indented, lastMessage, waitingLine, withNotices } from './log-lines.ts';
+import { killGroup, launchProcess } from './processes.ts';
+import type { Launch } from './processes.ts';
+import type { LogFile } from './logs.ts';
+import { indented, lastMessage, waitingLine, withNotices } from './logs.ts';
 import type { ReadyMessage } from './part.ts';
-import { unlessAborted } from '../domain/unless-aborted.ts';
+import { unlessAborted } from '../domain/waits.ts';
 
 /** A long-running role. */
 export type ServingRole = 'api' | 'worker';

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import { writeFileAtomically } from './data-directory.ts';
 import { StandaloneError } from './standalone-error.ts';
 

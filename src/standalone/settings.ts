@@ -1,12 +1,13 @@
 /**
- * The choices of the user of `npm start`: which parts run elsewhere, and the ports of the others. Everything else in
- * the environment is passed to our own processes unchanged.
+ * The choices of the user of `npm start`: which parts run elsewhere, and the ports of the others; and what our own
+ * processes get beside the user's environment, which is passed to them unchanged.
  */
 import { readHeaderPrefix } from '../config/config.ts';
 import { EnvironmentReader } from '../config/environment.ts';
 import { VARIABLES } from '../config/variables.ts';
 import type { Variable, VariableName } from '../config/variables.ts';
 import { parseAllowList, parseDenyList } from '../egress/operator-lists.ts';
+import type { InstallationSecrets } from './secrets.ts';
 
 export interface StandaloneSettings {
   readonly host: string;
@@ -119,4 +120,56 @@ function checkEntries(
 /** Whether a variable is set, directly or by a file. */
 export function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boolean {
   return [environment[name], environment[`${name}_FILE`]].some((value) => value !== undefined && value !== '');
+}
+
+/**
+ * The keys with which the roles of one installation run: those of the environment, and its own of `secrets.json`. A key of the environment replaces the one of `secrets.json`, but not its fallbacks: a rotation has left them there,
+ * and stored data may need them until it is finished. Problems of the variables are reported by the roles, which read
+ * them.
+ *
+ * @returns variables that override the environment.
+ */
+export function keyVariables(
+  secrets: Pick<InstallationSecrets, KeyField>,
+  environment: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const read = new EnvironmentReader(environment);
+  const fallbacks = (name: FallbackName, own: readonly string[] = []): NodeJS.ProcessEnv => ({
+    [name]: [...new Set([...read.longSecrets(name), ...own])].join(','),
+    // Its content is in the list.
+    [`${name}_FILE`]: undefined,
+  });
+  return {
+    ...(isSet(environment, 'URL_SIGNING_KEY') ? {} : { URL_SIGNING_KEY: secrets.urlSigningKey }),
+    ...(isSet(environment, 'ENCRYPTION_KEY') ? {} : { ENCRYPTION_KEY: secrets.encryptionKey }),
+    ...fallbacks('URL_SIGNING_KEY_FALLBACKS', secrets.urlSigningKeyFallbacks),
+    ...fallbacks('ENCRYPTION_KEY_FALLBACKS', secrets.encryptionKeyFallbacks),
+  };
+}
+
+type KeyField = 'urlSigningKey' | 'encryptionKey' | 'urlSigningKeyFallbacks' | 'encryptionKeyFallbacks';
+type FallbackName = 'URL_SIGNING_KEY_FALLBACKS' | 'ENCRYPTION_KEY_FALLBACKS';
+
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
+
+/**
+ * The proxy variables of our own processes: services on this machine are reached directly. Otherwise libraries that
+ * follow `HTTP_PROXY` would send loopback requests to the proxy.
+ *
+ * @returns the variables to set in addition to the environment; the operator's exceptions are kept.
+ */
+export function exceptLoopback(environment: NodeJS.ProcessEnv): Record<string, string> {
+  // An empty variable counts as unset.
+  const general = withLoopback(
+    [environment['no_proxy'], environment['NO_PROXY']].find((list) => list !== '' && list !== undefined),
+  );
+  // gRPC reads its own variable instead of the general one, if it is set.
+  const grpc = environment['no_grpc_proxy'];
+  return { NO_PROXY: general, no_proxy: general, ...(grpc === undefined ? {} : { no_grpc_proxy: withLoopback(grpc) }) };
+}
+
+function withLoopback(list = ''): string {
+  const hosts = list.split(',').flatMap((host) => (host.trim() === '' ? [] : [host.trim()]));
+  if (hosts.includes('*')) return '*';
+  return [...new Set([...hosts, ...LOOPBACK])].join(',');
 }

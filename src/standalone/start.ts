@@ -2,8 +2,8 @@
  * `npm start`: runs a whole installation on this machine until it is stopped or cannot continue.
  */
 import { parseArgs } from 'node:util';
-import { abortReason } from '../domain/abort-reason.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { abortReason } from '../domain/waits.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import { ConfigurationError } from '../config/environment.ts';
 import { unknownVariables } from '../config/likely-mistakes.ts';
 import { packageModule } from '../config/package-root.ts';
@@ -11,7 +11,7 @@ import { announce } from './announce.ts';
 import { explainFailure, resolveDataDirectory, openDataDirectory } from './data-directory.ts';
 import { StandaloneError } from './standalone-error.ts';
 import { Installation } from './installation.ts';
-import { shortenLogLine } from './log-lines.ts';
+import { shortenLogLine } from './logs.ts';
 import { readSettings } from './settings.ts';
 
 const USAGE = `Runs Darkroom on this machine: PostgreSQL, Temporal with its Web UI, the API and a worker.

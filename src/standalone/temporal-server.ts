@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import type { Launch } from './launch.ts';
+import type { Launch } from './processes.ts';
 
 /** One dev server. */
 export interface TemporalServer {

@@ -2,7 +2,7 @@
  * A guard in front of Temporal's Web UI on this machine. The UI accepts requests for any `Host` and has no login, so
  * that a page on the internet whose name is made to point to 127.0.0.1 (DNS rebinding) would have the UI's own origin
  * and could terminate workflows. Therefore the UI listens on a port that browsers do not connect to
- * (blocked-ports.ts), and operators open this guard: it forwards only requests that were sent to a name of this
+ * (ports.ts), and operators open this guard: it forwards only requests that were sent to a name of this
  * machine, and not by a page of another origin.
  */
 // oxlint-disable-next-line no-restricted-imports -- to the loopback, listed in test/egress/ways-out.ts

@@ -6,7 +6,7 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { timeOutMs } from '../config/time-outs.ts';
 import type { TemporalConfig } from '../config/connections.ts';
-import { connectionProblem } from './connection-problem.ts';
+import { connectionProblem } from './rejections.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /** Connects. @throws {TransportError} the server cannot be reached at this moment. */

@@ -7,7 +7,7 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 import type * as workflows from '../../workflows/index.ts';
 import { taskQueueOf } from '../domain/workflow-ids.ts';
 import type { ForbiddenSchedule } from './manual-steps.ts';
-import { isForbidden } from './grpc-rejections.ts';
+import { isForbidden } from './rejections.ts';
 
 /** A workflow by its name, with its own arguments. */
 type ScheduledWorkflow = {

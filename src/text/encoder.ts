@@ -3,7 +3,7 @@
  * order; what it returns is written as it is, one server-sent event a write, or dropped if the answer is not streamed.
  * Streamed and not, the answer is the same. What both endpoints have in common of frames and errors is here too.
  */
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 import { formatEncodedEvent, formatEvent } from '../domain/server-sent-event.ts';
 import type { TextEvent } from './source.ts';
 import type { BilledUsage } from './tally.ts';

@@ -2,7 +2,7 @@
  * A transcript: what was said in audio or video, with the times of its segments where they are known. Providers report
  * it in JSON of their own; this is the form that all of them are read into.
  */
-import { isRecord } from '../domain/json-members.ts';
+import { isRecord } from '../domain/json.ts';
 import { MAX_TRANSCRIPT_BYTES } from './formats.ts';
 
 /** A part of a transcript. Times are in seconds from the beginning. */

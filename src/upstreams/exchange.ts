@@ -12,7 +12,7 @@ import { Readable } from 'node:stream';
 import { Agent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { timeOutMs } from '../config/time-outs.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import { createConnector } from '../egress/upstream-connector.ts';
 
 export interface OutgoingRequest {

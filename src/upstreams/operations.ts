@@ -6,7 +6,7 @@
 import { MAX_UPSTREAMS } from '@darkroom/api/facts/limits';
 import type { Queryable, Statement } from '../database/database.ts';
 import { DarkroomError } from '../domain/darkroom-error.ts';
-import { EMBEDDED_PROTOCOL } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL } from '../domain/upstream-names.ts';
 import { ANSWER_KNOWN_SECONDS, IS_FAILING, drainUpstream, resumeUpstream } from './states.ts';
 import type { PauseReason } from './states.ts';
 import { upstreamName } from './upstream-caps.ts';

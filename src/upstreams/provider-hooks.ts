@@ -9,7 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Queryable, Statement } from '../database/database.ts';
 import { createPoller } from '../database/poller.ts';
-import { abortReason } from '../domain/abort-reason.ts';
+import { abortReason } from '../domain/waits.ts';
 import { isTaskId } from '../domain/workflow-ids.ts';
 import type { TaskId } from '../domain/workflow-ids.ts';
 import { deriveUrlKeys } from '../objects/urls/url-keys.ts';

@@ -4,7 +4,7 @@
  * up.
  */
 
-import { canonicalName } from '../domain/credential-name.ts';
+import { canonicalName } from '../domain/upstream-names.ts';
 
 /** Where an adapter finds the credential that a binding names. */
 export interface SecretSource {

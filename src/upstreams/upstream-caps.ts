@@ -5,7 +5,7 @@
 import type { ModelDefinition } from '../catalogue/definition.ts';
 import { isTextModel } from '../catalogue/text-definition.ts';
 import type { CatalogueModel, TextUpstream } from '../catalogue/text-definition.ts';
-import { EMBEDDED_PROTOCOL, EMBEDDED_TEXT_UPSTREAM } from '../domain/embedded-protocol.ts';
+import { EMBEDDED_PROTOCOL, EMBEDDED_TEXT_UPSTREAM } from '../domain/upstream-names.ts';
 
 type Upstream = ModelDefinition['routes'][string]['upstreams'][number];
 

@@ -14,8 +14,8 @@ import { ownerOf, readStoredSettings } from '../accounts/stored-upstream-setting
 import { watchDirectories } from '../catalogue/watch-directories.ts';
 import type { UpstreamEnvironment } from '../config/environment.ts';
 import type { Database } from '../database/database.ts';
-import { canonicalName } from '../domain/credential-name.ts';
-import { errorCodeOf } from '../domain/error-code.ts';
+import { canonicalName } from '../domain/upstream-names.ts';
+import { errorCodeOf } from '../domain/darkroom-error.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { SecretSource } from './secrets.ts';
 

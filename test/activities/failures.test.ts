@@ -6,7 +6,7 @@ import type { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { translateFailures } from '../../activities/failures.ts';
 import { invalidInput, permanentFailure, retryableFailure } from '../../src/generation/failure.ts';
-import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../../src/generation/stopped.ts';
+import { DeadlinePassedError, TaskEndedError, WorkerStoppingError } from '../../src/generation/stopping.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 
 /** What an activity that throws an error reports. */

@@ -18,7 +18,7 @@ import { formatUsd } from '../../src/domain/money.ts';
 import type { RunRecord } from '../../src/domain/run-record.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { stopJob } from '../../src/generation/stop-job.ts';
-import { createStopSlots } from '../../src/generation/stop-slots.ts';
+import { createStopSlots } from '../../src/generation/slots.ts';
 import { ProviderFailure } from '../../src/providers/provider.ts';
 import type { CancelAnswer, JobState, Provider } from '../../src/providers/provider.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';

@@ -7,9 +7,8 @@ import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.
 import type { Database, Queryable } from '../../src/database/database.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { fingerprint } from '../../src/tasks/record/fingerprint.ts';
+import { fingerprint, requestHashOf } from '../../src/tasks/record/fingerprint.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import { requestHashOf } from '../../src/tasks/record/request-hash.ts';
 import { readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';

@@ -8,7 +8,7 @@ import { feedLines } from '../../src/batches/feed.ts';
 import { createLineSource } from '../../src/batches/input-lines.ts';
 import { validateBatch } from '../../src/batches/validate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { createBatchContext } from '../../src/processes/batch-runner.ts';
+import { createBatchContext } from '../../src/processes/runners.ts';
 import { fileForm } from '../http/route-requests.ts';
 import { raw } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';

@@ -42,7 +42,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'operators',
     bound: 'compiles expressions of model files; evaluates nothing',
   },
-  'src/commands/admin/try/credential-mask.ts': {
+  'src/commands/admin/try/credential.ts': {
     uses: { 'JSON.parse': 1, RegExp: 1 },
     of: 'operators',
     bound: 'a credential; the expression is made of its spellings, each literally',
@@ -72,8 +72,8 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/standalone/file-lock.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
   'src/standalone/first-run-answer.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a line of our own child' },
   'src/standalone/instance.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
-  'src/standalone/log-lines.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line of our own children' },
-  'src/standalone/process-record.ts': {
+  'src/standalone/logs.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line of our own children' },
+  'src/standalone/processes.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'our own',
     bound: 'a file of the data directory',

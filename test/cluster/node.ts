@@ -8,7 +8,7 @@ import { mkdtemp, open, readFile, readdir, rm, rmdir, writeFile } from 'node:fs/
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCodeOf } from '../../src/domain/error-code.ts';
+import { errorCodeOf } from '../../src/domain/darkroom-error.ts';
 import { CannotRunError, run, say, works } from '../containers/run.ts';
 import {
   API_PORT,

@@ -7,7 +7,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
 import { readInstance, removeInstance, writeInstance } from '../../src/standalone/instance.ts';
-import { keyVariables } from '../../src/standalone/keys.ts';
+import { keyVariables } from '../../src/standalone/settings.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { urlKeyId } from '../../src/objects/urls/url-keys.ts';

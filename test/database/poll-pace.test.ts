@@ -1,8 +1,8 @@
 /** The law of the interval between two polls of a feed (docs/decisions/0010). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createPollPace } from '../../src/database/poll-pace.ts';
-import type { PollPace } from '../../src/database/poll-pace.ts';
+import { createPollPace } from '../../src/database/poller.ts';
+import type { PollPace } from '../../src/database/poller.ts';
 
 /** A pace and the duration of its polls by a clock of its own. */
 function pace(): { readonly pace: PollPace; poll(tookMs: number): Promise<void> } {

@@ -18,7 +18,7 @@ import pg from 'pg';
 import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { packageFile } from '../../src/config/package-root.ts';
 import { builtProgram } from '../support/built-program.ts';
-import { launchProcess } from '../../src/standalone/launch.ts';
+import { launchProcess } from '../../src/standalone/processes.ts';
 import { findFreePort } from '../../src/standalone/ports.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import { Role } from '../support/darkroom.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { canonicalJson } from '../../src/domain/json.ts';
 
 /** The same value with the fields of every object in the opposite order. */
 function reversed(value: unknown): unknown {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { errorCodeOf } from '../../src/domain/error-code.ts';
+import { errorCodeOf } from '../../src/domain/darkroom-error.ts';
 
 describe('the code of an error', () => {
   it('is that of the system', () => {

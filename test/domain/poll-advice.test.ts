@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { secondsUntilNextPoll } from '../../src/domain/poll-advice.ts';
+import { secondsUntilNextPoll } from '../../src/domain/waits.ts';
 
 const seconds = fc.double({ min: 0, max: 1e9, noNaN: true });
 

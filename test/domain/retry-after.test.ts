@@ -1,7 +1,7 @@
 /** `Retry-After`, as providers and receivers of callbacks send it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseRetryAfterMs } from '../../src/domain/retry-after.ts';
+import { parseRetryAfterMs } from '../../src/domain/waits.ts';
 
 const TEN_MINUTES_MS = 600_000;
 const NOW = Date.UTC(2026, 10, 21, 12, 0, 0);

@@ -29,25 +29,19 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['dns.lookup'],
     reason: "resolves the names of upstreams, from the operator's model files",
   },
-  'src/standalone/launch.ts': {
-    ways: ['child_process.spawn'],
-    reason: 'starts our own processes, PostgreSQL and Temporal on this machine, with arguments of our own',
-  },
   'src/standalone/postgres.ts': {
     ways: ['child_process.execFile', 'createRequire', 'import'],
-    reason: 'finds the programs of PostgreSQL in an installed package, by names of our own, and asks for their version',
+    reason:
+      'finds the programs of PostgreSQL in an installed package, by names of our own, and asks for their version; asks `id` for a user of this machine',
   },
-  'src/standalone/process-identity.ts': {
-    ways: ['child_process.execFile'],
-    reason: 'asks `ps` about processes of this machine',
+  'src/standalone/processes.ts': {
+    ways: ['child_process.execFile', 'child_process.spawn'],
+    reason:
+      'starts our own processes, PostgreSQL and Temporal on this machine, with arguments of our own, and asks `ps` about them',
   },
   'src/standalone/role.ts': {
     ways: ['fetch'],
     reason: 'asks the api that it started itself whether it is ready, on the loopback',
-  },
-  'src/standalone/server-user.ts': {
-    ways: ['child_process.execFile'],
-    reason: 'asks `id` for a user of this machine',
   },
   'src/standalone/temporal-cli-sources.ts': {
     ways: ['child_process.execFile', 'child_process.spawn', 'fetch'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../src/database/database.ts';
-import { createDatabaseWait } from '../../src/processes/wait-for-database.ts';
+import { createDatabaseWait } from '../../src/processes/wait-for-dependencies.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { startDatabaseWire } from '../support/database-wire.ts';

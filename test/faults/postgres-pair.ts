@@ -8,7 +8,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { GIVE_UP_MS, waitFor } from '@darkroom/testing/wait-for';
-import { launchProcess } from '../../src/standalone/launch.ts';
+import { launchProcess } from '../../src/standalone/processes.ts';
 import {
   clusterLaunch,
   clusterUrl,

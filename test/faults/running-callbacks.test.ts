@@ -11,7 +11,7 @@ import { callbackWorkflowId } from '../../src/domain/workflow-ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { createDelivery } from '../../src/processes/outbox-delivery.ts';
 import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox/outbox.ts';
-import { redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
+import { redeliverCallback } from '../../src/tasks/lifecycle/callback.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { serveApp } from '../http/serve.ts';

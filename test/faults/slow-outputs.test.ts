@@ -9,7 +9,7 @@ import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.t
 import { SlowServer } from '../support/slow-server.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
-/** More than a worker has slots for archiving and other short work (src/generation/archiving-slots.ts: 40). */
+/** More than a worker has slots for archiving and other short work (src/generation/slots.ts: 40). */
 const MANY = 50;
 /** This many accounts, each with its share, use all slots but one. */
 const SLOW_ACCOUNTS = 7;

@@ -1,6 +1,6 @@
 /**
  * An upstream that accepts stop requests and does not respond to them: those of one account delay neither another
- * account's requests nor its settlements (src/generation/stop-slots.ts).
+ * account's requests nor its settlements (src/generation/slots.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

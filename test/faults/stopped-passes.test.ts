@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ActivityFailure, ApplicationFailure, WorkflowFailedError } from '@temporalio/client';
-import { WorkerStoppingError } from '../../src/generation/stopped.ts';
+import { WorkerStoppingError } from '../../src/generation/stopping.ts';
 import type { Database, Queryable } from '../../src/database/database.ts';
 import { listFailingItems } from '../../src/database/failing-items.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';

@@ -16,19 +16,18 @@ import {
   VIDEO_ARCHIVING_SLOTS,
   createArchivingSlots,
   createVideoArchivingSlots,
-} from '../../src/generation/archiving-slots.ts';
+  createFrameDecoders,
+} from '../../src/generation/slots.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import type { SlotShares } from '../../src/generation/slot-shares.ts';
-import { WorkerStoppingError } from '../../src/generation/stopped.ts';
+import type { SlotShares } from '../../src/generation/slots.ts';
+import { WorkerStoppingError } from '../../src/generation/stopping.ts';
 import type { TenantShares } from '../../src/limits/tenant-shares.ts';
 import { beginHandling, readWorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { recordFiles } from '../../src/tasks/lifecycle/generations.ts';
-import { FIRST_IDLE_CURSOR, findIdleTasks } from '../../src/tasks/record/open-tasks.ts';
+import { FIRST_IDLE_CURSOR, findIdleTasks, readTasksNeedingRepair } from '../../src/tasks/record/open-tasks.ts';
 import type { IdleTask } from '../../src/tasks/record/open-tasks.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { readTasksNeedingRepair } from '../../src/tasks/record/overdue.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { definition } from '../catalogue/definitions.ts';

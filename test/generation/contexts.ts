@@ -7,11 +7,14 @@ import { timeOutMs } from '../../src/config/time-outs.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { createEgress } from '../../src/egress/guarded-client.ts';
-import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
+import {
+  createArchivingSlots,
+  createVideoArchivingSlots,
+  createFrameDecoders,
+  createStopSlots,
+  createInputFetches,
+} from '../../src/generation/slots.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import { createInputFetches } from '../../src/generation/input-fetches.ts';
-import { createStopSlots } from '../../src/generation/stop-slots.ts';
 import { createInspectionTurns } from '../../src/limits/media-turns.ts';
 import { createDiskStore } from '../../src/objects/stores/disk-store.ts';
 import type { Provider } from '../../src/providers/provider.ts';

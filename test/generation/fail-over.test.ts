@@ -9,7 +9,7 @@ import type { Fallback } from '../../src/catalogue/definition.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { DeadlinePassedError } from '../../src/generation/stopped.ts';
+import { DeadlinePassedError } from '../../src/generation/stopping.ts';
 import { submitGeneration } from '../../src/generation/submit.ts';
 import { awaitGeneration } from '../../src/generation/wait.ts';
 import { ProviderFailure, ProviderRejection } from '../../src/providers/provider.ts';

@@ -1,10 +1,16 @@
 /** An account's maximum share of a worker's archiving slots and video decoders. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ARCHIVING_SLOTS, VIDEO_ARCHIVING_SLOTS, createArchivingSlots } from '../../src/generation/archiving-slots.ts';
+import {
+  ARCHIVING_SLOTS,
+  VIDEO_ARCHIVING_SLOTS,
+  createArchivingSlots,
+  createFrameDecoders,
+  STOP_SLOTS,
+  STOP_SLOTS_OF_ACCOUNT,
+  createStopSlots,
+} from '../../src/generation/slots.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import { STOP_SLOTS, STOP_SLOTS_OF_ACCOUNT, createStopSlots } from '../../src/generation/stop-slots.ts';
 
 const never = () => new Promise<void>(() => undefined);
 

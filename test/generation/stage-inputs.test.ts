@@ -10,7 +10,7 @@ import { parseDataUrl } from '../../src/domain/data-url.ts';
 import type { ResolveName } from '../../src/egress/name-resolver.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { createInputFetches } from '../../src/generation/input-fetches.ts';
+import { createInputFetches } from '../../src/generation/slots.ts';
 import { stageInputs } from '../../src/generation/stage-inputs.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ShareExhaustedError } from '../../src/limits/tenant-shares.ts';

@@ -9,7 +9,7 @@ import type { ModelDefinition } from '../../src/catalogue/definition.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import type { GenerationContext } from '../../src/generation/context.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
-import { DeadlinePassedError } from '../../src/generation/stopped.ts';
+import { DeadlinePassedError } from '../../src/generation/stopping.ts';
 import { submitGeneration } from '../../src/generation/submit.ts';
 import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../../src/providers/provider.ts';
 import type { GenerationRequest, Provider, Submission, SubmitCall } from '../../src/providers/provider.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
-import type { SubmitAttempt } from '../../src/generation/submit-attempt.ts';
+import type { SubmitAttempt } from '../../src/generation/attempt.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
 import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../../src/providers/provider.ts';
 import type { Submission } from '../../src/providers/provider.ts';

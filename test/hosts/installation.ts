@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { waitFor } from '@darkroom/testing/wait-for';
 import type { Database } from '../../src/database/database.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import { createWorldAccount } from '../chaos/world/accounts.ts';
 import { Part } from '../chaos/world/part.ts';

@@ -5,8 +5,8 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { errorCodeOf } from '../../src/domain/error-code.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import { errorCodeOf } from '../../src/domain/darkroom-error.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { removeLeftovers } from '../support/leftovers.ts';
 import { openRunRecords } from '../support/run-records.ts';
 import { Router } from './router.ts';

@@ -1,6 +1,6 @@
 /** The roles of Darkroom, each on a host of its own, and how their processes are started. */
 import { builtProgram } from '../support/built-program.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 import { DRAIN_SECONDS } from './proxy.ts';
 
 export const API_PORT = 8080;

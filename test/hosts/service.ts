@@ -1,6 +1,6 @@
 /** What runs on a host, and when it can be used. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Launch } from '../../src/standalone/launch.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
 
 export interface Service {
   readonly launch: () => Launch | Promise<Launch>;

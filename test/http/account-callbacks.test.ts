@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Static } from 'typebox';
-import { beginAttempt, finishAttempt } from '../../src/callbacks/attempts.ts';
+import { beginAttempt, finishAttempt, WALKED_ATTEMPTS } from '../../src/callbacks/attempts.ts';
 import type { AttemptResult } from '../../src/callbacks/attempts.ts';
-import { WALKED_ATTEMPTS } from '../../src/callbacks/list-attempts.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { memberOf } from '../../src/domain/json-members.ts';
+import { memberOf } from '../../src/domain/json.ts';
 import { createBudget } from '../../src/http/middleware/limits.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';

@@ -8,7 +8,7 @@ import { EventEmitter, once } from 'node:events';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { WorkerStoppingError } from '../../src/generation/stopped.ts';
+import { WorkerStoppingError } from '../../src/generation/stopping.ts';
 import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
 import { cancelCall } from '../../src/text/background/record-outcome.ts';
 import { textDefinition } from '../catalogue/definitions.ts';

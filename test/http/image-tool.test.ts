@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { memberOf } from '../../src/domain/json-members.ts';
+import { memberOf } from '../../src/domain/json.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { textDefinition } from '../catalogue/definitions.ts';
 import type { Message } from '../../src/text/request.ts';

@@ -1,5 +1,5 @@
 /** The application of operators next to the public one, each on a listener of its own, in this process. */
-import { startAdminListener } from '../../src/processes/admin-listener.ts';
+import { startAdminListener } from '../../src/processes/api.ts';
 import type { HttpContext } from '../../src/http/app/context.ts';
 import { serveApp } from './serve.ts';
 import type { ServeOptions, ServedApp } from './serve.ts';

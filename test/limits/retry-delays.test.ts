@@ -1,7 +1,7 @@
 /** When callers come back that found no free share. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRetryDelays } from '../../src/limits/retry-delays.ts';
+import { createRetryDelays } from '../../src/generation/slots.ts';
 
 const options = { firstMs: 1_000, longestMs: 10_000, perSecond: 100 };
 

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
-import { launchProcess } from '../../src/standalone/launch.ts';
+import { launchProcess } from '../../src/standalone/processes.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
 import { reservePort } from '../support/reserve-port.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createGate } from '../support/held-answers.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { startBackgroundRunner } from '../../src/processes/background-runner.ts';
+import { startBackgroundRunner } from '../../src/processes/runners.ts';
 import { beginAttempt, claimDueCalls, releaseAttempt } from '../../src/text/background/call-record.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { BackgroundRoom } from '../http/background-room.ts';

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { tryLock, withFileLock } from '../../src/standalone/file-lock.ts';
-import { readProcess } from '../../src/standalone/process-identity.ts';
+import { readProcess } from '../../src/standalone/processes.ts';
 
 describe('a file lock', () => {
   let directory: string;

@@ -10,10 +10,10 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { LogFile } from '../../src/standalone/log-files.ts';
+import { LogFile } from '../../src/standalone/logs.ts';
 import { Part } from '../../src/standalone/part.ts';
 import { HUNG_EXIT_CODE } from '../../src/processes/hang-watch.ts';
-import { ProcessRecord } from '../../src/standalone/process-record.ts';
+import { ProcessRecord } from '../../src/standalone/processes.ts';
 import { letPass } from '../support/let-pass.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 

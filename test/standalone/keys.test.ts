@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { keyVariables } from '../../src/standalone/keys.ts';
+import { keyVariables } from '../../src/standalone/settings.ts';
 
 const OTHER = 'o'.repeat(32);
 const ROTATED = {

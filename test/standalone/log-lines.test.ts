@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { shortenLogLine } from '../../src/standalone/log-lines.ts';
+import { shortenLogLine } from '../../src/standalone/logs.ts';
 
 describe('what the terminal shows of the logs', () => {
   it('shows our warnings and errors in one short line, and nothing less', () => {

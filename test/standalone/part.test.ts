@@ -6,9 +6,9 @@ import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { packageFile } from '../../src/config/package-root.ts';
-import { LogFile } from '../../src/standalone/log-files.ts';
+import { LogFile } from '../../src/standalone/logs.ts';
 import { Part } from '../../src/standalone/part.ts';
-import { ProcessRecord } from '../../src/standalone/process-record.ts';
+import { ProcessRecord } from '../../src/standalone/processes.ts';
 
 /** More than the deaths after which a part that was never ready is given up. */
 const MANY_DEATHS = 7;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exceptLoopback } from '../../src/standalone/proxy-variables.ts';
+import { exceptLoopback } from '../../src/standalone/settings.ts';
 
 const LOOPBACK = '127.0.0.1,localhost,::1';
 

@@ -12,7 +12,7 @@ import pg from 'pg';
 import { adminCommandOf } from '../../src/config/config.ts';
 import { readInstance } from '../../src/standalone/instance.ts';
 import type { Instance } from '../../src/standalone/instance.ts';
-import { readProcess } from '../../src/standalone/process-identity.ts';
+import { readProcess } from '../../src/standalone/processes.ts';
 import { supervise, temporaryDirectory } from './fixtures/supervised.ts';
 import type { Supervised } from './fixtures/supervised.ts';
 

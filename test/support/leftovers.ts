@@ -7,7 +7,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { errorCodeOf } from '../../src/domain/error-code.ts';
+import { errorCodeOf } from '../../src/domain/darkroom-error.ts';
 import type { RunRecord, RunRecords } from './run-records.ts';
 
 const run = promisify(execFile);

@@ -5,11 +5,14 @@
 import type { Client } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index.ts';
-import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
+import {
+  createArchivingSlots,
+  createVideoArchivingSlots,
+  createFrameDecoders,
+  createStopSlots,
+  createInputFetches,
+} from '../../src/generation/slots.ts';
 import type { ActivityContext } from '../../activities/context.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import { createInputFetches } from '../../src/generation/input-fetches.ts';
-import { createStopSlots } from '../../src/generation/stop-slots.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { taskQueueOf } from '../../src/domain/workflow-ids.ts';

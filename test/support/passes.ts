@@ -1,10 +1,13 @@
 /** Parts of the maintenance pass of a served application, one at a time. */
 import { createActivities } from '../../activities/index.ts';
 import type { Config } from '../../src/config/config.ts';
-import { createArchivingSlots, createVideoArchivingSlots } from '../../src/generation/archiving-slots.ts';
-import { createFrameDecoders } from '../../src/generation/frame-decoders.ts';
-import { createInputFetches } from '../../src/generation/input-fetches.ts';
-import { createStopSlots } from '../../src/generation/stop-slots.ts';
+import {
+  createArchivingSlots,
+  createVideoArchivingSlots,
+  createFrameDecoders,
+  createStopSlots,
+  createInputFetches,
+} from '../../src/generation/slots.ts';
 import { createUpstreams } from '../../src/upstreams/upstreams.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';
 import type { Activities, ExpireResult, SweepResult } from '../../workflows/contracts.ts';

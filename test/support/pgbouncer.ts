@@ -10,9 +10,9 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
-import { launchProcess } from '../../src/standalone/launch.ts';
-import type { Launch } from '../../src/standalone/launch.ts';
-import { findServerUser, launchAs } from '../../src/standalone/server-user.ts';
+import { launchProcess } from '../../src/standalone/processes.ts';
+import type { Launch } from '../../src/standalone/processes.ts';
+import { findServerUser, launchAs } from '../../src/standalone/postgres.ts';
 import { obtainPgBouncer, versionOf } from './pgbouncer-program.ts';
 import { reservePort } from './reserve-port.ts';
 

@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ABOVE_FREE_PORTS, tryPort } from '../../src/standalone/ports.ts';
-import { errorCodeOf } from '../../src/domain/error-code.ts';
+import { errorCodeOf } from '../../src/domain/darkroom-error.ts';
 
 /** Up to the ports that systems assign to outgoing connections. */
 const ABOVE_RESERVED_PORTS = 32_768;

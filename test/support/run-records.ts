@@ -4,7 +4,7 @@
  */
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isSameProcess, readProcess } from '../../src/standalone/process-identity.ts';
+import { isSameProcess, readProcess } from '../../src/standalone/processes.ts';
 
 export interface RunRecord {
   /** What the names of all its links and namespaces begin with. */

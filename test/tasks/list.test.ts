@@ -5,12 +5,10 @@ import fc from 'fast-check';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { TASK_STATUSES, TERMINAL_STATUSES } from '@darkroom/api/facts/task-status';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
-import { leadsOf } from '../../src/tasks/listing/list-filter.ts';
-import type { TaskFilter } from '../../src/tasks/listing/list-filter.ts';
+import { leadsOf, createTaskLister } from '../../src/tasks/listing/list.ts';
+import type { TaskFilter, TaskLister } from '../../src/tasks/listing/list.ts';
 import { countCall, pageCall, probeCall } from '../../src/tasks/listing/list-statements.ts';
 import type { Call, Range } from '../../src/tasks/listing/list-statements.ts';
-import { createTaskLister } from '../../src/tasks/listing/list.ts';
-import type { TaskLister } from '../../src/tasks/listing/list.ts';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -10,7 +10,7 @@ import { isOurKey, listUnnamedKeys } from '../../src/objects/outputs/sweep.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { eraseTask } from '../../src/tasks/lifecycle/erase.ts';
-import { redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
+import { redeliverCallback } from '../../src/tasks/lifecycle/callback.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { createOldTask, openPruningRoom, storeWith } from './old-tasks.ts';
 import type { PruningRoom } from './old-tasks.ts';

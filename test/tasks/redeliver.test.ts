@@ -6,9 +6,8 @@ import { beginAttempt, finishAttempt, markExhausted } from '../../src/callbacks/
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
-import { TaskNotFoundError } from '../../src/tasks/record/missing-task.ts';
-import { readTask } from '../../src/tasks/record/read.ts';
-import { NotRedeliverableError, redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
+import { TaskNotFoundError, readTask } from '../../src/tasks/record/read.ts';
+import { NotRedeliverableError, redeliverCallback } from '../../src/tasks/lifecycle/callback.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { readTimeline } from '../../src/tasks/record/timeline.ts';
 import { body, openTaskRoom } from './task-room.ts';

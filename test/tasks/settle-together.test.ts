@@ -11,7 +11,7 @@ import { SCOPES } from '@darkroom/api/facts/scopes';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { DatabaseUnavailableError, LockTimeoutError, UniqueViolationError } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { ArchivedOutput } from '../../src/domain/archived-output.ts';
+import type { ArchivedOutput } from '../../src/domain/run-record.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ACTIVITIES_WAIT, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { createSettler } from '../../src/tasks/lifecycle/settle-queue.ts';

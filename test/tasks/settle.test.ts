@@ -8,7 +8,7 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import type { ArchivedOutput } from '../../src/domain/archived-output.ts';
+import type { ArchivedOutput } from '../../src/domain/run-record.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';

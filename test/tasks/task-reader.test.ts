@@ -6,11 +6,8 @@ import { DatabaseUnavailableError, openDatabase } from '../../src/database/datab
 import type { Database } from '../../src/database/database.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { TaskNotFoundError } from '../../src/tasks/record/missing-task.ts';
-import { readTask } from '../../src/tasks/record/read.ts';
-import type { TaskDetail } from '../../src/tasks/record/read.ts';
-import { createTaskReader } from '../../src/tasks/record/task-reader.ts';
-import type { TaskReader } from '../../src/tasks/record/task-reader.ts';
+import { TaskNotFoundError, readTask, createTaskReader } from '../../src/tasks/record/read.ts';
+import type { TaskDetail, TaskReader } from '../../src/tasks/record/read.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { programConfig } from '../support/pooled-run.ts';
 import { body, openTaskRoom } from './task-room.ts';

@@ -6,7 +6,7 @@ import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { cancelTask, recordCancelRequest } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import { TaskNotFoundError } from '../../src/tasks/record/missing-task.ts';
+import { TaskNotFoundError } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 import { addEvent, addEvents, lockTask, readTimeline } from '../../src/tasks/record/timeline.ts';

@@ -13,7 +13,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
-import { redeliverCallback } from '../../src/tasks/lifecycle/redeliver.ts';
+import { redeliverCallback } from '../../src/tasks/lifecycle/callback.ts';
 import { repairTask } from '../../src/tasks/repair/repair.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
+import { createUnclaimedStarts } from '../../src/tasks/outbox/backlog.ts';
 import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 

@@ -3,8 +3,12 @@ import { createServer } from 'node:http';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { openDatabase } from '../../src/database/database.ts';
-import { registerClockGauges } from '../../src/processes/clock-metrics.ts';
-import { registerApiGauges, registerProcessGauges, registerWorkerGauges } from '../../src/processes/metrics.ts';
+import {
+  registerClockGauges,
+  registerApiGauges,
+  registerProcessGauges,
+  registerWorkerGauges,
+} from '../../src/processes/metrics.ts';
 
 /** The names of all metrics of an api and a worker except those of Temporal's SDK, with their types. */
 export async function everyMetric(): Promise<ReadonlyMap<string, string>> {

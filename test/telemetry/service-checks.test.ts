@@ -6,13 +6,16 @@ import { readOpenBatches } from '../../src/batches/batch-record.ts';
 import type { Database, Queryable, Statement } from '../../src/database/database.ts';
 import type { ObjectStore } from '../../src/objects/stores/object-store.ts';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
-import { createServiceChecks } from '../../src/processes/service-checks.ts';
+import { createServiceChecks, readSharedQueueBacklogs } from '../../src/processes/service-checks.ts';
 import type { TemporalChecks } from '../../src/processes/service-checks.ts';
-import { readSharedQueueBacklogs } from '../../src/processes/shared-queue-backlogs.ts';
 import type { QueueBacklogs } from '../../src/telemetry/metrics-service.ts';
-import { readCallbackBacklog, readOpenTasks, readOutboxBacklog } from '../../src/tasks/outbox/backlog.ts';
+import {
+  readCallbackBacklog,
+  readOpenTasks,
+  readOutboxBacklog,
+  createUnclaimedStarts,
+} from '../../src/tasks/outbox/backlog.ts';
 import { outboxWaitSeconds } from '../../src/tasks/outbox/outbox.ts';
-import { createUnclaimedStarts } from '../../src/tasks/outbox/unclaimed-starts.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { readOpenCalls } from '../../src/text/background/call-record.ts';
 import { readOpenTextHolds } from '../../src/text/money/list-calls.ts';

@@ -14,7 +14,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { runMigrate } from '../../src/commands/migrate.ts';
 import { TemporalUnreachableError } from '../../src/temporal/connection.ts';
 import { conflictStep, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
-import { rejectionOf } from '../../src/temporal/grpc-rejections.ts';
+import { rejectionOf } from '../../src/temporal/rejections.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
 import { createWorkflowGateway } from '../../src/temporal/workflow-gateway.ts';

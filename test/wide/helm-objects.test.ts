@@ -24,7 +24,7 @@ import { addressesAround, letsOut } from './helm-egress.ts';
 import { runToEnd, startAnswering } from './helm-ready.ts';
 import { obtainHelm, whyNoHelm } from './helm-programs.ts';
 
-/** A worker may take so much longer than its grace time (src/processes/worker.ts), and an api (claim-runner.ts). */
+/** A worker may take so much longer than its grace time (src/processes/worker.ts), and an api (src/processes/runners.ts). */
 const FORCE_SECONDS = 5;
 
 describe('the objects of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_000 }, () => {

@@ -21,11 +21,18 @@ import { openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { StandaloneError } from '../../src/standalone/standalone-error.ts';
-import { launchProcess } from '../../src/standalone/launch.ts';
+import { launchProcess } from '../../src/standalone/processes.ts';
 import { reservePort } from '../support/reserve-port.ts';
-import { clusterUrl, createCluster, ensureDatabase, waitForCluster } from '../../src/standalone/postgres.ts';
+import {
+  clusterUrl,
+  createCluster,
+  ensureDatabase,
+  waitForCluster,
+  findServerUser,
+  launchAs,
+  runAs,
+} from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
-import { findServerUser, launchAs, runAs } from '../../src/standalone/server-user.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 

@@ -12,7 +12,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
-import { killGroup, launchProcess } from '../../src/standalone/launch.ts';
+import { killGroup, launchProcess } from '../../src/standalone/processes.ts';
 import { clusterLaunch, clusterUrl, createCluster, waitForCluster } from '../../src/standalone/postgres.ts';
 import type { Cluster } from '../../src/standalone/postgres.ts';
 import { obtainTemporalCli } from '../../src/standalone/temporal-cli.ts';

@@ -11,7 +11,7 @@ import type { UsageGroup } from '@darkroom/api/facts/usage-groups';
 import type { UsageQuery } from '../../billing/usage.ts';
 import { verifyLedger } from '../../billing/verify.ts';
 import { formatUsd } from '../../domain/money.ts';
-import { UNKNOWN_CURSOR } from '../../domain/unknown-cursor.ts';
+import { UNKNOWN_CURSOR } from '../../domain/darkroom-error.ts';
 import { presentAdminUsage, presentMargins, presentOperatorCosts, usageQueryOf } from '../../presenters/usage.ts';
 import { presentLedger, readLedgerCursor } from '../../presenters/ledger.ts';
 import { listOption, wholeNumber } from '../command-line.ts';

@@ -9,7 +9,7 @@ import type { ProviderFile } from '../../catalogue/provider-file.ts';
 import { readModelTexts } from '../../catalogue/model-files.ts';
 import { loadEncryptionKeys, loadUpstreamEnvironment } from '../../config/config.ts';
 import { packageFile } from '../../config/package-root.ts';
-import { canonicalName } from '../../domain/credential-name.ts';
+import { canonicalName } from '../../domain/upstream-names.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { ProviderNotFoundError, SettingInvalidError, changeProviderSettings } from '../../providers/change-settings.ts';
 import type { SettingChange } from '../../accounts/stored-upstream-settings.ts';

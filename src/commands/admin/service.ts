@@ -12,7 +12,7 @@ import { presentUpstreams } from '../../presenters/upstream.ts';
 import { resolveDataDirectory } from '../../standalone/data-directory.ts';
 import { readInstance } from '../../standalone/instance.ts';
 import { readSecrets } from '../../standalone/secrets.ts';
-import { readQueues } from '../../tasks/outbox/queues.ts';
+import { readQueues } from '../../tasks/outbox/backlog.ts';
 import { silentLogger } from '../../telemetry/log.ts';
 import { UpstreamNotFoundError, reportUpstreams, setDrained } from '../../upstreams/operations.ts';
 import { wholeNumber } from '../command-line.ts';

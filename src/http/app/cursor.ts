@@ -2,7 +2,7 @@
  * The opaque `cursor` of lists: the position of a row in the order of the list, newest first (contract §3). It holds
  * a time and an id that its owner has seen; whose rows are listed is never taken from it.
  */
-import { UNKNOWN_CURSOR } from '../../domain/unknown-cursor.ts';
+import { UNKNOWN_CURSOR } from '../../domain/darkroom-error.ts';
 import { invalidRequest } from './errors.ts';
 import type { RequestError } from './errors.ts';
 

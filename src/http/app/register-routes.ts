@@ -9,7 +9,7 @@ import etag from 'etag';
 import type { Middleware, ParameterizedContext } from 'koa';
 import { AccountSuspendedError, UnauthenticatedError, requireScope } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/authenticate.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import { RateLimitedError } from '../../limits/rate-limiter.ts';
 import type { Budget } from '../../limits/rate-limiter.ts';
 import { listsTag } from '../../objects/urls/media-response.ts';

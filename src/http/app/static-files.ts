@@ -6,7 +6,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import etag from 'etag';
 import type { ParameterizedContext } from 'koa';
-import { errorCodeOf } from '../../domain/error-code.ts';
+import { errorCodeOf } from '../../domain/darkroom-error.ts';
 
 /** The compressed forms of a file, the smallest first: the encoding a browser may accept, and its file name suffix. */
 const ENCODINGS = [

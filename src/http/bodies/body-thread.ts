@@ -4,7 +4,7 @@
  */
 import { serialize } from 'node:v8';
 import { lowerThreadPriority } from '@darkroom/media/process-priority';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import { factsOf } from '../../tasks/record/body-facts.ts';
 import type { BodyJob, BodyJobAnswer } from './parse-body.ts';
 import { parseBody } from './parse-body.ts';

@@ -8,7 +8,7 @@ import type { MediaEndpointName } from '../../catalogue/openai-endpoints.ts';
 import { inputOf } from '../../catalogue/openai-input.ts';
 import { factsOf } from '@darkroom/api/facts/error-kinds';
 import type { DarkroomError } from '../../domain/darkroom-error.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import { presentTask } from '../../presenters/task.ts';
 import { compileOpenAiParse } from '../../schema/openai-parse.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';

@@ -18,7 +18,7 @@ import {
   presentRepairSummary,
 } from '../../presenters/admin-work.ts';
 import { presentUpstream, presentUpstreams } from '../../presenters/upstream.ts';
-import { readTasksNeedingRepair } from '../../tasks/record/overdue.ts';
+import { readTasksNeedingRepair } from '../../tasks/record/open-tasks.ts';
 import { countRepairs, listRepairs } from '../../tasks/repair/repair-record.ts';
 import type { RepairPosition } from '../../tasks/repair/repair-record.ts';
 import type { HttpContext } from '../app/context.ts';

@@ -2,7 +2,7 @@
  * The state of the service for operators: how full its queues are, its catalogue, and the metrics.
  */
 import { Type } from 'typebox';
-import { readQueues } from '../../tasks/outbox/queues.ts';
+import { readQueues } from '../../tasks/outbox/backlog.ts';
 import { METRICS_TYPE } from '../../telemetry/metrics.ts';
 import { QueuesSchema } from '@darkroom/api/admin/admin';
 import { AdminCatalogueSchema } from '@darkroom/api/admin/admin-catalogue';

@@ -3,7 +3,7 @@
  */
 import { Type } from 'typebox';
 import { isTerminal } from '@darkroom/api/facts/task-status';
-import { readTaskInput } from '../../tasks/record/input.ts';
+import { readTaskInput } from '../../tasks/record/input-objects.ts';
 import { presentInput } from '../../presenters/task.ts';
 import { TaskSchema } from '@darkroom/api/tasks/task';
 import type { HttpContext } from '../app/context.ts';

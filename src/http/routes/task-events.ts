@@ -14,7 +14,7 @@ import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { presentCallback } from '../../presenters/callback.ts';
 import { presentEvent } from '../../presenters/task.ts';
-import { redeliverCallback } from '../../tasks/lifecycle/redeliver.ts';
+import { redeliverCallback } from '../../tasks/lifecycle/callback.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 import { readTimeline } from '../../tasks/record/timeline.ts';

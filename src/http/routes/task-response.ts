@@ -3,11 +3,11 @@
  * workflow works on.
  */
 import type { ParameterizedContext } from 'koa';
-import { secondsUntilNextPoll } from '../../domain/poll-advice.ts';
+import { secondsUntilNextPoll } from '../../domain/waits.ts';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { TaskNotFoundError } from '../../tasks/record/missing-task.ts';
+import { TaskNotFoundError } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import { presentTask } from '../../presenters/task.ts';
 import type { WireTask } from '@darkroom/api/tasks/task';

@@ -14,7 +14,7 @@ import {
 import type { Video, VideoList, VideoRemix } from '@darkroom/api/openai/videos';
 import type { Static } from 'typebox';
 import { inputOf } from '../../catalogue/openai-input.ts';
-import { secondsUntilNextPoll } from '../../domain/poll-advice.ts';
+import { secondsUntilNextPoll } from '../../domain/waits.ts';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { outputFileName, presentInput, presentTask } from '../../presenters/task.ts';
@@ -22,7 +22,7 @@ import { REMIXED_FROM } from '../../presenters/video.ts';
 import { cancelTask } from '../../tasks/lifecycle/cancel.ts';
 import { eraseTask } from '../../tasks/lifecycle/erase.ts';
 import { listVideos } from '../../tasks/listing/list-videos.ts';
-import { readTaskInput } from '../../tasks/record/input.ts';
+import { readTaskInput } from '../../tasks/record/input-objects.ts';
 import { readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail } from '../../tasks/record/read.ts';
 import type { HttpContext } from '../app/context.ts';

@@ -13,7 +13,7 @@ import {
 import type { WireWebhookKey } from '@darkroom/api/tasks/webhook-key';
 import type { Static } from 'typebox';
 import { recordReceiverAnswer } from '../../accounts/callback-receivers.ts';
-import { listAttempts, originOf } from '../../callbacks/list-attempts.ts';
+import { listAttempts, originOf } from '../../callbacks/attempts.ts';
 import { newWebhookSecret } from '../../callbacks/signing.ts';
 import { sendTestDelivery } from '../../callbacks/test-delivery.ts';
 import { newTaskId } from '../../domain/ids.ts';

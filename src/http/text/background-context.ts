@@ -1,7 +1,7 @@
 /** Assembles what text calls in the background need (src/text/background/), with the decoding of the endpoints. */
 import type { Caller } from '../../accounts/authenticate.ts';
 import { readLineBody } from '../../batches/line.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import { createJsonScanner } from '../../domain/json-scanner.ts';
 import { readRequest, createAttemptWatch } from '../../text/background/call-record.ts';
 import type { BackgroundCall } from '../../text/background/call-record.ts';

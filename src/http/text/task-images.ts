@@ -5,13 +5,12 @@
 import { buffer } from 'node:stream/consumers';
 import type { Caller } from '../../accounts/authenticate.ts';
 import type { TextModelDefinition } from '../../catalogue/text-definition.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import { isTaskId } from '../../domain/workflow-ids.ts';
 import { ShareExhaustedError } from '../../limits/tenant-shares.ts';
 import { OutputNotFoundError, readServableOutput } from '../../objects/outputs/outputs.ts';
 import { ObjectNotFoundError } from '../../objects/stores/object-store.ts';
-import { TaskNotFoundError } from '../../tasks/record/missing-task.ts';
-import { isOutputGone, readTask } from '../../tasks/record/read.ts';
+import { TaskNotFoundError, isOutputGone, readTask } from '../../tasks/record/read.ts';
 import type { TaskDetail, TaskOutput } from '../../tasks/record/read.ts';
 import { dataOf, frameOf } from '../../text/encoder.ts';
 import { asBase64 } from '../../text/images.ts';

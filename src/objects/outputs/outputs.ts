@@ -5,7 +5,7 @@
  */
 import { readDatabaseTime } from '../../database/database-clock.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
-import type { ArchivedOutput } from '../../domain/archived-output.ts';
+import type { ArchivedOutput } from '../../domain/run-record.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 import { newId } from '../../domain/ids.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';

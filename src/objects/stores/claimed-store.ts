@@ -101,7 +101,7 @@ export async function claimStore(database: Database, store: Pick<ObjectStore, 'r
   if (!isFirst) await claimStore(database, store);
 }
 
-/** As other dependencies are retried at a start (processes/connect-when-possible.ts). */
+/** As other dependencies are retried at a start (processes/wait-for-dependencies.ts). */
 const RETRY_MS = 1_000;
 
 export interface StoreClaim {

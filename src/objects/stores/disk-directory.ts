@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, open, opendir, readdir, realpath, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createDirectory } from '../../config/create-directory.ts';
-import { errorCodeOf } from '../../domain/error-code.ts';
+import { errorCodeOf } from '../../domain/darkroom-error.ts';
 import { isObjectKey } from './object-store.ts';
 
 const PARTIAL = '~partial';

@@ -5,8 +5,7 @@
  */
 import type { Readable } from 'node:stream';
 import type { ByteSource } from '@darkroom/media/byte-source';
-import { DarkroomError } from '../../domain/darkroom-error.ts';
-import { errorCodeOf } from '../../domain/error-code.ts';
+import { DarkroomError, errorCodeOf } from '../../domain/darkroom-error.ts';
 
 /** What is known of a stored object. */
 export interface StoredObject {

@@ -12,7 +12,7 @@ import { UniqueViolationError } from '../../database/database.ts';
 import { recordsIn } from '../../database/row-statement.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Fingerprint } from '../record/fingerprint.ts';
-import { requestHashOf } from '../record/request-hash.ts';
+import { requestHashOf } from '../record/fingerprint.ts';
 import { OUTBOX_LEASE_SECONDS } from '../outbox/outbox.ts';
 import type { OutboxItem } from '../outbox/outbox.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';

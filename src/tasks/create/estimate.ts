@@ -17,9 +17,9 @@ import { factsOf } from '../record/body-facts.ts';
 import type { LargeBody } from '../record/body-facts.ts';
 import { explainDataUrls, validateMedia, withPlainDataUrls } from '../record/input-media.ts';
 import type { MediaValidationDependencies } from '../record/input-media.ts';
-import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 import type { Violation } from '@darkroom/api/facts/violation';
 import type { CreateTaskBody } from '@darkroom/api/tasks/create-task';
+import { findCallbackViolation, findMaxCostViolation, findTimeoutViolation } from './request-checks.ts';
 
 /** The estimate of a request. */
 export interface Estimate {

@@ -8,7 +8,7 @@
 import type { Database, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
-import { missingTask } from '../record/missing-task.ts';
+import { missingTask } from '../record/read.ts';
 import { settleIn } from './settle.ts';
 import type { SettleOptions } from './settle.ts';
 import { addEvent } from '../record/timeline.ts';

@@ -7,7 +7,7 @@ import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import { isTerminal } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { deleteOutputsOfTask } from '../../objects/outputs/outputs.ts';
-import { missingTask } from '../record/missing-task.ts';
+import { missingTask } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
 import { DarkroomError } from '../../domain/darkroom-error.ts';
 

@@ -4,15 +4,14 @@
  */
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
-import type { WorkCost } from '../../domain/provider-usage.ts';
+import type { Consumption, ProviderUsage, WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { requestWork } from '../outbox/outbox.ts';
-import { TaskNotFoundError } from '../record/missing-task.ts';
-import { REQUEST_HASH } from '../record/request-hash.ts';
+import { TaskNotFoundError } from '../record/read.ts';
+import { REQUEST_HASH } from '../record/fingerprint.ts';
 import { addEvent, withFreeSeq } from '../record/timeline.ts';
 import type { TaskEventType } from '../record/timeline.ts';
-import { costValues } from './generation-costs.ts';
 import { touchTask } from './touch.ts';
 
 /** Selects the columns of `Generation`. */
@@ -235,4 +234,64 @@ export async function recordFiles(
 ): Promise<void> {
   const values = [taskId, upstreamName, JSON.stringify(files), upstreamIndex, requestHash, ...costValues(cost)];
   await withFreeSeq(() => database.query(upsertFiles, values));
+}
+
+/** The index of the upstream in its route. */
+type Position = Pick<UpstreamPosition, 'upstreamIndex'>;
+
+/**
+ * What a task's work costs, as it is recorded with its generation, from which the settlement copies it
+ * (src/billing/task-costs.ts): the columns `cost_micro_usd`, `cost_source` and `usage`.
+ */
+export function costValues({ cost, usage }: WorkCost): readonly [bigint | null, string | null, string | null] {
+  return [cost?.microUsd ?? null, cost?.source ?? null, usage === undefined ? null : JSON.stringify(usage)];
+}
+
+const updateCost: Statement = {
+  name: 'record_generation_cost',
+  text: `UPDATE generations SET cost_micro_usd = $3, cost_source = $4, usage = $5::jsonb
+          WHERE task_id = $1 AND place = $2 AND state <> 'produced'`,
+};
+
+/** Records what the provider says about the cost of work that ended without files. */
+export async function recordCost(
+  database: Queryable,
+  taskId: TaskId,
+  { upstreamIndex }: Position,
+  work: WorkCost,
+): Promise<void> {
+  await database.query(updateCost, [taskId, upstreamIndex, ...costValues(work)]);
+}
+
+const selectReported: Statement = {
+  name: 'select_generation_consumption',
+  text: `SELECT usage, CASE WHEN cost_source = 'reported' THEN cost_micro_usd END AS "costMicroUsd"
+           FROM generations WHERE task_id = $1 AND place = $2 AND state = 'submitted'`,
+};
+
+/** What the upstream of a job has said so far about what it consumes. */
+export async function readReported(
+  database: Queryable,
+  taskId: TaskId,
+  { upstreamIndex }: Position,
+): Promise<Consumption> {
+  const [row] = await database.query<{ usage: ProviderUsage | null; costMicroUsd: bigint | null }>(selectReported, [
+    taskId,
+    upstreamIndex,
+  ]);
+  return {
+    ...(row === undefined || row.usage === null ? {} : { usage: row.usage }),
+    ...(row === undefined || row.costMicroUsd === null ? {} : { costMicroUsd: row.costMicroUsd }),
+  };
+}
+
+const selectUsage: Statement = {
+  name: 'select_generation_usage',
+  text: 'SELECT usage FROM generations WHERE task_id = $1',
+};
+
+/** What the provider said that the task's work consumed; undefined: nothing. */
+export async function readGenerationUsage(database: Queryable, taskId: TaskId): Promise<ProviderUsage | undefined> {
+  const [row] = await database.query<{ usage: ProviderUsage | null }>(selectUsage, [taskId]);
+  return row?.usage ?? undefined;
 }

@@ -5,7 +5,7 @@
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { TaskNotFoundError } from '../record/missing-task.ts';
+import { TaskNotFoundError } from '../record/read.ts';
 import { addEvent } from '../record/timeline.ts';
 import { touchTask } from './touch.ts';
 import { countRejections } from './generations.ts';

@@ -11,7 +11,7 @@ import { releaseSpendCaps } from '../../billing/spend-caps.ts';
 import { insertTaskOutputs } from '../../objects/outputs/outputs.ts';
 import type { TaskWithOutputs } from '../../objects/outputs/outputs.ts';
 import { reservePersistentBytes } from '../../objects/outputs/storage-tier.ts';
-import type { ArchivedOutput } from '../../domain/archived-output.ts';
+import type { ArchivedOutput } from '../../domain/run-record.ts';
 import type { Database, Queryable, Statement } from '../../database/database.ts';
 import { queryRows, rowStatement } from '../../database/row-statement.ts';
 import type { FailureReason } from '../../domain/failure-reason.ts';

@@ -1,7 +1,7 @@
 /** Locks a task's row for what is added to the task while it is worked on. */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { REQUEST_HASH } from '../record/request-hash.ts';
+import { REQUEST_HASH } from '../record/fingerprint.ts';
 
 const touchStatement: Statement = {
   name: 'touch_task',

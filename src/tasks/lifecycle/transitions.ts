@@ -6,8 +6,8 @@ import type { Database, Queryable, Statement } from '../../database/database.ts'
 import type { InputFault } from '@darkroom/api/facts/input-fault';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { TaskNotFoundError } from '../record/missing-task.ts';
-import { REQUEST_HASH } from '../record/request-hash.ts';
+import { TaskNotFoundError } from '../record/read.ts';
+import { REQUEST_HASH } from '../record/fingerprint.ts';
 import { withFreeSeq } from '../record/timeline.ts';
 import { GENERATION_OF_TASK, readGeneration } from './generations.ts';
 import type { Generation } from './generations.ts';
@@ -36,7 +36,7 @@ export interface WorkingTask {
   readonly deadlineSeconds: number | null;
   /** Which key signs the URLs that its providers are given (objects/urls/url-keys.ts): the same in every attempt. */
   readonly urlKeyId: string | null;
-  /** Distinguishes requests under one Idempotency-Key (request-hash.ts); null without a key. */
+  /** Distinguishes requests under one Idempotency-Key (record/fingerprint.ts); null without a key. */
   readonly requestHash: string | null;
 }
 

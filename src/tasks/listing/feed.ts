@@ -8,9 +8,8 @@
  * poll failed or returned too many, it is read again from that listener's position.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
-import { createPollPace } from '../../database/poll-pace.ts';
-import { createPoller } from '../../database/poller.ts';
-import { backoffMs } from '../../domain/backoff.ts';
+import { createPollPace, createPoller } from '../../database/poller.ts';
+import { backoffMs } from '../../domain/waits.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { TaskEvent } from '../record/timeline.ts';
@@ -35,7 +34,7 @@ export interface EventFeed {
   close(): void;
 }
 
-/** The polling interval while the database is unavailable, in milliseconds; otherwise poll-pace.ts. */
+/** The polling interval while the database is unavailable, in milliseconds; otherwise database/poller.ts. */
 const UNAVAILABLE = { firstMs: 500, maxMs: 4_000 };
 /** The maximum number of new events of one poll. If there are more, every listener catches up from its own `seq`. */
 const MAX_NEW_EVENTS = 10_000;

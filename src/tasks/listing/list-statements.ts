@@ -11,7 +11,7 @@ import type { Statement } from '../../database/database.ts';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import { TERMINAL_STATUSES, isTerminal } from '@darkroom/api/facts/task-status';
 import { MAX_PAGED_TASKS, MAX_PAGE_SIZE } from '@darkroom/api/facts/limits';
-import type { Lead, TaskFilter } from './list-filter.ts';
+import type { Lead, TaskFilter } from './list.ts';
 import { TASK_DETAIL_COLUMNS } from '../record/read.ts';
 
 /** Where a list begins and ends; times as PostgreSQL reads them. */

@@ -3,9 +3,8 @@
  * runs only while there are readers, as for events (feed.ts).
  */
 import type { Queryable } from '../../database/database.ts';
-import { createPollPace } from '../../database/poll-pace.ts';
-import { createPoller } from '../../database/poller.ts';
-import { backoffMs } from '../../domain/backoff.ts';
+import { createPollPace, createPoller } from '../../database/poller.ts';
+import { backoffMs } from '../../domain/waits.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { readPieces } from '../record/output-pieces.ts';
@@ -24,7 +23,7 @@ export interface PieceFeed {
   subscribe(taskId: TaskId, reader: PieceReader): () => void;
 }
 
-/** The polling interval while the database is unavailable, in milliseconds; otherwise poll-pace.ts. */
+/** The polling interval while the database is unavailable, in milliseconds; otherwise database/poller.ts. */
 const UNAVAILABLE = { firstMs: 500, maxMs: 4_000 };
 
 interface Subscriber {

@@ -5,7 +5,7 @@
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { REQUEST_HASH } from '../record/request-hash.ts';
+import { REQUEST_HASH } from '../record/fingerprint.ts';
 
 /** What can be sent to Temporal about a task in addition to its start. */
 type TaskKind = 'cancel_task' | 'wake_task' | 'stop_generation' | 'deliver_callback';

@@ -5,7 +5,7 @@
  * connecting.
  */
 import { formatDataUrl, isDataUrl, isPlainDataUrl, parseDataUrl } from '../../domain/data-url.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import type { Queryable } from '../../database/database.ts';
 import { checkUrl } from '../../egress/policy.ts';
 import type { EgressPolicy } from '../../egress/policy.ts';

@@ -1,10 +1,12 @@
 /**
- * The objects of ours that inputs refer to, uploads and outputs alike, and whether an open task still needs one: its
+ * The inputs of tasks as they were stored, and the objects of ours that they refer to, uploads and outputs alike, and whether an open task still needs one: its
  * bytes are kept that long, whatever becomes of the upload or the output itself (contract §7 "Uploads").
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { findUploads, isFileId } from '../../objects/uploads.ts';
 import { findOutputObjects } from '../../objects/outputs/outputs.ts';
+import type { TaskId } from '../../domain/workflow-ids.ts';
+import { missingTask } from './read.ts';
 
 /** An object by the id of the upload or output that it belongs to. */
 export interface InputObject {
@@ -42,4 +44,26 @@ const selectPin: Statement = {
 /** Whether a task that has not ended was created with this object. */
 export async function isPinned(database: Queryable, objectKey: string): Promise<boolean> {
   return (await database.query(selectPin, [objectKey])).length > 0;
+}
+
+type StoredInput = Readonly<Record<string, unknown>>;
+
+const selectInput: Statement = {
+  name: 'select_task_input',
+  text: 'SELECT input FROM tasks WHERE id = $1 AND account_id = $2',
+};
+
+/**
+ * A task's input: read only where it is requested, because it can be large (contract §4 `include=input`).
+ *
+ * @returns null once it was erased. @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
+ */
+export async function readTaskInput(
+  database: Queryable,
+  taskId: TaskId,
+  accountId: string,
+): Promise<StoredInput | null> {
+  const [row] = await database.query<{ input: StoredInput | null }>(selectInput, [taskId, accountId]);
+  if (row === undefined) throw await missingTask(database, taskId, accountId);
+  return row.input;
 }

@@ -7,7 +7,7 @@ import { UniqueViolationError } from '../../database/database.ts';
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { missingTask } from './missing-task.ts';
+import { missingTask } from './read.ts';
 import { MAX_EVENTS_PER_PAGE } from '@darkroom/api/facts/limits';
 import type { EventDetail } from '@darkroom/api/facts/event-detail';
 

@@ -8,7 +8,7 @@ import type { Queryable, Statement } from '../../database/database.ts';
 import type { WorkCost } from '../../domain/provider-usage.ts';
 import type { StoredFile } from '../../domain/run-record.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
-import { costValues } from '../lifecycle/generation-costs.ts';
+import { costValues } from '../lifecycle/generations.ts';
 import type { UpstreamPosition } from '../lifecycle/generations.ts';
 
 /**

@@ -1,4 +1,4 @@
-/** What the work on text calls in the background needs. Assembled in src/processes/background-runner.ts. */
+/** What the work on text calls in the background needs. Assembled in src/processes/runners.ts. */
 import type { Authenticator, Caller } from '../../accounts/authenticate.ts';
 import type { OpenResponses } from '../../accounts/open-responses.ts';
 import type { Database } from '../../database/database.ts';

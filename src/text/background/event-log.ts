@@ -5,8 +5,8 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { Queryable, Statement } from '../../database/database.ts';
-import { backoffMs } from '../../domain/backoff.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { backoffMs } from '../../domain/waits.ts';
+import { isRecord } from '../../domain/json.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { dataOf, frameOf } from '../encoder.ts';
 import type { BackgroundCall } from './call-record.ts';

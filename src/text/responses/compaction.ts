@@ -3,7 +3,7 @@
  * later requests. Its content hides nothing: clients treat it as opaque.
  */
 import { decodeBase64 } from '../../domain/data-url.ts';
-import { isRecord } from '../../domain/json-members.ts';
+import { isRecord } from '../../domain/json.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
 import type { ResponsesBody } from './decode-request.ts';
 import type { InputMessageItem } from './items.ts';

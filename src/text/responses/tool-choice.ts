@@ -5,7 +5,7 @@
  */
 import type { WireImageTool } from '@darkroom/api/openai/image-generation-tool';
 import type { WireTool } from '@darkroom/api/openai/responses-request';
-import { memberOf } from '../../domain/json-members.ts';
+import { memberOf } from '../../domain/json.ts';
 import {
   allowedTools,
   builtInTool,

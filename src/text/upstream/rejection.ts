@@ -7,7 +7,7 @@
  * - 408, 409, 425, 429, 5xx: it cannot answer now;
  * - 3xx: redirects are not followed: a credential is for the URL that the operator wrote.
  */
-import { parseRetryAfterMs } from '../../domain/retry-after.ts';
+import { parseRetryAfterMs } from '../../domain/waits.ts';
 import type { AnswerHeaders } from '../../upstreams/exchange.ts';
 import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';
 import type { ParameterNames } from '../features.ts';

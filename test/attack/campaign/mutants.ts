@@ -69,7 +69,7 @@ export const MUTANTS: readonly AttackMutant[] = [
     patches: [
       { file: 'src/batches/advance.js', find: 'const STEP_MS = 20_000;', replace: 'const STEP_MS = 2_000_000;' },
       { file: 'src/batches/advance.js', find: 'const IDLE_MS = 2_000;', replace: 'const IDLE_MS = 2_000_000;' },
-      { file: 'src/processes/claim-runner.js', find: 'count >= free', replace: 'false' },
+      { file: 'src/processes/runners.js', find: 'count >= free', replace: 'false' },
     ],
   },
   {

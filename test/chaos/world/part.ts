@@ -5,8 +5,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { killGroup, launchProcess } from '../../../src/standalone/launch.ts';
-import type { Launch } from '../../../src/standalone/launch.ts';
+import { killGroup, launchProcess } from '../../../src/standalone/processes.ts';
+import type { Launch } from '../../../src/standalone/processes.ts';
 
 export interface PartOptions {
   readonly name: string;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AccountLimits } from '../../../src/accounts/accounts.ts';
 import { packageFile, packageModule } from '../../../src/config/package-root.ts';
-import { killGroup } from '../../../src/standalone/launch.ts';
+import { killGroup } from '../../../src/standalone/processes.ts';
 import { clusterUrl, createCluster } from '../../../src/standalone/postgres.ts';
 import type { Cluster } from '../../../src/standalone/postgres.ts';
 import { reservePort } from '../../support/reserve-port.ts';

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
 import { isDataUrl, parseDataUrl } from '../../../domain/data-url.ts';
-import { errorCodeOf } from '../../../domain/error-code.ts';
+import { errorCodeOf } from '../../../domain/darkroom-error.ts';
 import type { InputFile, Provider } from '../../../providers/provider.ts';
 import { isAccepted, mediaOf } from '../../../tasks/record/input-media.ts';
 import type { MediaField } from '../../../tasks/record/input-media.ts';

@@ -1,4 +1,7 @@
-/** What the work of `models try` costs the operator, and what a client would pay for it. */
+/**
+ * What the work of `models try` costs the operator, and what a client would pay for it; and the consent to what may
+ * cost money.
+ */
 import type { ModelDefinition, Upstream } from '../../../catalogue/definition.ts';
 import { finishedQuote, isByUsage } from '../../../catalogue/price.ts';
 import type { Pricing, Quote } from '../../../catalogue/price.ts';
@@ -8,6 +11,9 @@ import { USAGE_NAMES } from '../../../domain/provider-usage.ts';
 import type { Consumption, ProviderUsage } from '../../../domain/provider-usage.ts';
 import type { Input } from './input.ts';
 import type { Ending } from './work.ts';
+import { createInterface } from 'node:readline/promises';
+import { AdminError } from '../admin-error.ts';
+import { printable } from './run-log.ts';
 
 /** An amount in USD, and how it is calculated. */
 interface Amount {
@@ -100,4 +106,25 @@ function captured(pricing: Pricing, input: Input, files: number, usage: Provider
         ? ', if each file is as long as requested'
         : '';
   return { usd: formatUsd(quote.costMicroUsd), calculation: `${describeQuote(pricing, quote)}${assumed}` };
+}
+
+/**
+ * Asks before something is sent that may cost money: prints the warning, and asks unless the answer is given.
+ *
+ * @param isAnswered whether `--yes` was given. @throws {AdminError} there was no consent.
+ */
+export async function requireAnswer(warning: string, question: string, isAnswered: boolean): Promise<void> {
+  process.stderr.write(printable(`${warning}\n`));
+  if (isAnswered) return;
+  if (!process.stdin.isTTY) throw new AdminError('--yes: without a terminal to ask, it is needed to send');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C and Ctrl-D.
+  const left = new AbortController();
+  terminal.once('SIGINT', () => left.abort()).once('close', () => left.abort());
+  try {
+    const answer = await terminal.question(`${question} [y/N] `, { signal: left.signal }).catch(() => '');
+    if (!/^y(es)?$/i.test(answer.trim())) throw new AdminError('nothing was sent');
+  } finally {
+    terminal.close();
+  }
 }

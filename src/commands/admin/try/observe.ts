@@ -13,7 +13,7 @@ import type { ExchangeAnswer, ExchangeRequest, HttpExchange, RawAnswer } from '.
 import { discardBody } from '../../../providers/request-body.ts';
 import type { RequestBody } from '../../../providers/request-body.ts';
 import type { EvaluatedExpression, Workbench } from '../../../providers/workbench.ts';
-import type { CredentialMask } from './credential-mask.ts';
+import type { CredentialMask } from './credential.ts';
 import type { Playback, RecordedExchange, RecordedResponse, Recorder } from './recording.ts';
 import type { RequestStep, ResponseStep, RunLog } from './run-log.ts';
 

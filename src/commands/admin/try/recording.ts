@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { Type } from 'typebox';
 import type { Static } from 'typebox';
-import { errorCodeOf } from '../../../domain/error-code.ts';
+import { errorCodeOf } from '../../../domain/darkroom-error.ts';
 import { compileParse } from '../../../schema/schema-validation.ts';
 import { AdminError } from '../admin-error.ts';
 

@@ -12,7 +12,7 @@ import type { ProviderFile } from '../../../catalogue/provider-file.ts';
 import { isTextModel } from '../../../catalogue/text-definition.ts';
 import type { UpstreamEnvironment } from '../../../config/environment.ts';
 import { packageFile } from '../../../config/package-root.ts';
-import { canonicalName } from '../../../domain/credential-name.ts';
+import { canonicalName } from '../../../domain/upstream-names.ts';
 import { PROTOCOLS } from '../../../providers/protocols.ts';
 import { AdminError } from '../admin-error.ts';
 

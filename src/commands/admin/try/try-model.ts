@@ -21,14 +21,12 @@ import type { GenerationRequest, ProducedFile } from '../../../providers/provide
 import { createSecretSource, secretVariable } from '../../../upstreams/secrets.ts';
 import { AdminError } from '../admin-error.ts';
 import { createNotes, createProvider } from './bound-provider.ts';
-import { requireAnswer } from './consent.ts';
-import { createCredentialMask } from './credential-mask.ts';
-import type { CredentialMask } from './credential-mask.ts';
-import { findCredential } from './credential.ts';
 import { isMet, readExpectation } from './expectation.ts';
+import { requireAnswer, describeQuote, moneyLines, moneyOf } from './money.ts';
+import { createCredentialMask, findCredential } from './credential.ts';
+import type { CredentialMask } from './credential.ts';
 import type { Expectation } from './expectation.ts';
 import { readInput, readMedia, stageMedia } from './input.ts';
-import { describeQuote, moneyLines, moneyOf } from './money.ts';
 import { observe } from './observe.ts';
 import { createOutputDirectory, storeOutputs } from './outputs.ts';
 import { createRecorder, playBack, readRecording } from './recording.ts';

@@ -17,7 +17,7 @@ import type { ProducedFile } from '../../../providers/provider.ts';
 import { isTranscript, mimeTypeOfFormat } from '../../../transcripts/formats.ts';
 import type { SecretSource } from '../../../upstreams/secrets.ts';
 import { createNotes, createProvider } from '../try/bound-provider.ts';
-import { createCredentialMask } from '../try/credential-mask.ts';
+import { createCredentialMask } from '../try/credential.ts';
 import { observe } from '../try/observe.ts';
 import type { OutputReader } from '../try/outputs.ts';
 import type { RecordedExchange, Recorder } from '../try/recording.ts';
@@ -25,7 +25,6 @@ import { startDeadline } from '../try/stopping.ts';
 import { createRunLog, printable } from '../try/run-log.ts';
 import { requestCancel, runWork } from '../try/work.ts';
 import type { Ending, Work } from '../try/work.ts';
-import { memberNames } from './member-names.ts';
 import type { StagedRun } from './stage.ts';
 
 export interface RunTools {
@@ -188,4 +187,33 @@ async function checkCancel(work: Work): Promise<{ readonly isRight: boolean; rea
   return ending.kind === 'done'
     ? { isRight: true, text: 'cancel: the work was done at once' }
     : { isRight: false, text: `cancel: ${describeEnding(ending)}` };
+}
+
+/** Of the shape of a provider's answer. */
+const MAX_NAMES = 200;
+const LONGEST_NAME = 200;
+
+/**
+ * The shape of a provider's answer, so that two of them can be compared without keeping either: the names of all
+ * members, dotted: `data.images.url`. The items of a list count as one.
+ *
+ * @returns at most 200, in their order.
+ */
+export function memberNames(answer: unknown): readonly string[] {
+  const names = new Set<string>();
+  const visit = (value: unknown, above: string): void => {
+    if (typeof value !== 'object' || value === null || names.size >= MAX_NAMES) return;
+    if (Array.isArray(value)) {
+      for (const item of value as readonly unknown[]) visit(item, above);
+      return;
+    }
+    for (const [name, member] of Object.entries(value)) {
+      if (names.size >= MAX_NAMES) return;
+      const path = printable(`${above}${name}`).slice(0, LONGEST_NAME);
+      names.add(path);
+      visit(member, `${path}.`);
+    }
+  };
+  visit(answer, '');
+  return [...names];
 }

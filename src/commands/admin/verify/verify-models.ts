@@ -17,7 +17,7 @@ import { AdminError } from '../admin-error.ts';
 import { readAmount } from '../arguments.ts';
 import type { OpenInstallation } from '../installation.ts';
 import { openSettings, readFiles } from '../providers.ts';
-import { requireAnswer } from '../try/consent.ts';
+import { requireAnswer } from '../try/money.ts';
 import { openOutputs } from '../try/outputs.ts';
 import { startStopping } from '../try/stopping.ts';
 import { printable } from '../try/run-log.ts';

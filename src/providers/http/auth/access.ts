@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { SignJWT, importPKCS8 } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { unlessAborted } from '../../../domain/unless-aborted.ts';
+import { unlessAborted } from '../../../domain/waits.ts';
 import { ExchangeLost, createHttpExchange } from '../../http-exchange.ts';
 import type { HttpExchange } from '../../http-exchange.ts';
 import { textAt, valueAt } from '../../json-answer.ts';

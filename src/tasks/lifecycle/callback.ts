@@ -1,19 +1,25 @@
 /**
- * Records the outcome of a callback attempt (contract §6). The receiver's answer is kept in memory while the database
+ * What becomes of a task's callback (contract §4, §6): the outcome of an attempt is recorded, and its owner can have it
+ * delivered once more. The receiver's answer is kept in memory while the database
  * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
  * Temporal would end it and begin the next attempt at the same time, without knowing when that is due.
  */
 import { recordReceiverAnswer, recordReceiverFailure } from '../../accounts/callback-receivers.ts';
-import { finishAttempt } from '../../callbacks/attempts.ts';
+import { finishAttempt, readCallback, restartDelivery } from '../../callbacks/attempts.ts';
 import type { AttemptResult } from '../../callbacks/attempts.ts';
 import type { CallbackState } from '@darkroom/api/facts/callback';
-import type { Database } from '../../database/database.ts';
-import { unlessAborted } from '../../domain/unless-aborted.ts';
+import type { Database, Statement } from '../../database/database.ts';
+import { unlessAborted } from '../../domain/waits.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { addEvent, lockTask } from '../record/timeline.ts';
 import { persistWithRetry } from './persist-with-retry.ts';
+import { isTerminal } from '@darkroom/api/facts/task-status';
+import type { TaskStatus } from '@darkroom/api/facts/task-status';
+import { requestWork } from '../outbox/outbox.ts';
+import { missingTask } from '../record/read.ts';
+import { DarkroomError } from '../../domain/darkroom-error.ts';
 
 /**
  * How long an attempt waits for its record; together with the exchange well within its time
@@ -106,5 +112,41 @@ async function record(
     if (state === 'exhausted' && isDecisive) await recordReceiverFailure(transaction, accountId, origin, result);
     const answer = httpStatus === undefined ? { errorClass } : { status: httpStatus };
     await addEvent(transaction, taskId, 'callback_attempted', { attempt, ...answer, durationMs });
+  });
+}
+
+/** There is nothing to deliver; the message says why. */
+export class NotRedeliverableError extends DarkroomError {
+  override readonly name = 'NotRedeliverableError';
+  override readonly kind = 'invalid_request';
+}
+
+const lockOwned: Statement = {
+  name: 'lock_task_to_redeliver',
+  text: 'SELECT status FROM tasks WHERE id = $1 AND account_id = $2 FOR NO KEY UPDATE',
+};
+
+/**
+ * Requests another delivery: the schedule begins anew. While one is in progress nothing changes. The outbox row is
+ * written in the same transaction, so it works while Temporal is down.
+ *
+ * @returns whether there is something for Temporal in the outbox, so that the launcher can be woken.
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
+ * @throws {NotRedeliverableError} not over yet, created without a callback, or its URL was erased.
+ */
+export async function redeliverCallback(database: Database, accountId: string, taskId: TaskId): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    const [task] = await transaction.query<{ status: TaskStatus }>(lockOwned, [taskId, accountId]);
+    if (task === undefined) throw await missingTask(transaction, taskId, accountId);
+    const callback = await readCallback(transaction, taskId);
+    if (callback === undefined) throw new NotRedeliverableError('the task was created without a callback');
+    if (!isTerminal(task.status)) {
+      throw new NotRedeliverableError('the task has not ended yet; its callback is delivered when it does');
+    }
+    if (callback.url === '') throw new NotRedeliverableError('the callback URL was erased with the task');
+    if (!(await restartDelivery(transaction, taskId))) return false;
+    await addEvent(transaction, taskId, 'callback_redelivery');
+    await requestWork(transaction, 'deliver_callback', accountId, taskId);
+    return true;
   });
 }

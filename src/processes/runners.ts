@@ -1,11 +1,22 @@
 /**
- * Works on rows of the database that are due, in every api: woken after a commit of its own process and polling
+ * What works on rows of the database that are due, in every api: text calls in the background, and batches. It is woken after a commit of its own process and polling
  * otherwise. A claim makes a row due again a little later, so that another process continues where one dies; what two of
  * them may do at once to the same row is the work's own concern.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkerStoppingError } from '../generation/stopped.ts';
+import { WorkerStoppingError } from '../generation/stopping.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { setMaxListeners } from 'node:events';
+import { claimDueCalls } from '../text/background/call-record.ts';
+import type { BackgroundContext } from '../text/background/context.ts';
+import { runBackgroundCall } from '../text/background/run.ts';
+import { advanceBatch } from '../batches/advance.ts';
+import { claimDueBatches, postponeBatch, renewBatchLeases } from '../batches/batch-record.ts';
+import type { BatchContext } from '../batches/context.ts';
+import { createPaces } from '../batches/pace.ts';
+import type { HttpContext } from '../http/app/context.ts';
+import { createLineBodies } from '../http/bodies/json-body.ts';
+import { createLineEndpoints } from '../http/media-calls/line-endpoints.ts';
 
 /** The polling interval: the longest delay before what another process wrote, or what is due again, is seen. */
 const POLL_MS = 250;
@@ -125,6 +136,103 @@ export function startClaimRunner(options: ClaimRunnerOptions): ClaimRunner {
       await Promise.race([settled, sleep(endAfterMs + FORCE_AFTER_MS, undefined, { signal: over.signal })]);
       over.abort();
       clearTimeout(timer);
+    },
+  };
+}
+
+const CALL_SLOTS = 100;
+const CALLS_CLAIMED_TOGETHER = 10;
+
+/**
+ * Answers the text calls in the background that are due. What keeps a call from being made twice is that one attempt of
+ * it is alive (src/text/background/call-record.ts).
+ *
+ * @param graceMs how long attempts that an upstream works on may take when the process stops.
+ */
+export function startBackgroundRunner(context: BackgroundContext, graceMs: number): DueWork {
+  const { database, logger, ledger } = context;
+  const [stopping, ending] = [new AbortController(), new AbortController()];
+  // Each attempt adds a listener.
+  setMaxListeners(0, stopping.signal, ending.signal);
+  const stops = { stopping: stopping.signal, ending: ending.signal };
+  const runner = startClaimRunner({
+    what: 'text calls in the background',
+    slots: CALL_SLOTS,
+    claimedTogether: CALLS_CLAIMED_TOGETHER,
+    claim: (without, limit) => claimDueCalls(database, ledger.processId, without, limit),
+    work: ({ id }) => runBackgroundCall(context, id, stops),
+    logger,
+  });
+  return {
+    wake: () => runner.wake(),
+    async close() {
+      stopping.abort(new WorkerStoppingError());
+      await runner.close(graceMs, () => ending.abort(new WorkerStoppingError()));
+    },
+  };
+}
+
+const BATCH_SLOTS = 10;
+const BATCHES_CLAIMED_TOGETHER = 3;
+/** Two renewals of a lease may fail before it ends. */
+const RENEW_MS = 10_000;
+/** When a batch is tried again on which the work has failed: what it needs is away. */
+const RETURN_AFTER_FAILURE_MS = 3_000;
+
+/** What the work on batches needs, of an api. */
+export function createBatchContext(http: HttpContext, installationId: string): BatchContext {
+  return {
+    ...http,
+    installationId,
+    endpoints: createLineEndpoints(http),
+    paces: createPaces(),
+    lineBodies: createLineBodies(http),
+    nextTurn: () => http.turns.next(),
+  };
+}
+
+/**
+ * Works on the batches that are due. In an api, because it creates tasks, which needs the catalogue as it is now and not
+ * the definitions that tasks have pinned.
+ */
+export function startBatchRunner(context: BatchContext): DueWork {
+  const { database, logger } = context;
+  const stopping = new AbortController();
+  // Each step adds a listener.
+  setMaxListeners(0, stopping.signal);
+  const working = new Set<string>();
+
+  const work = async (id: string): Promise<void> => {
+    working.add(id);
+    try {
+      const result = await advanceBatch(context, id, stopping.signal);
+      if (result.kind === 'waits') await postponeBatch(database, id, result.ms);
+    } catch (error) {
+      await postponeBatch(database, id, stopping.signal.aborted ? 0 : RETURN_AFTER_FAILURE_MS);
+      throw error;
+    } finally {
+      working.delete(id);
+    }
+  };
+  const renewal = setInterval(() => {
+    void renewBatchLeases(database, [...working]).catch((error: unknown) =>
+      logger.warn({ err: error }, 'renewing the leases of batches failed; two processes may work on one'),
+    );
+  }, RENEW_MS);
+  const runner = startClaimRunner({
+    what: 'batches',
+    slots: BATCH_SLOTS,
+    claimedTogether: BATCHES_CLAIMED_TOGETHER,
+    claim: (without, limit) => claimDueBatches(database, without, limit),
+    work: ({ id }) => work(id),
+    logger,
+  });
+  return {
+    wake: () => runner.wake(),
+    async close() {
+      stopping.abort(new WorkerStoppingError());
+      await runner.close(0, () => {});
+      clearInterval(renewal);
     },
   };
 }

@@ -1,7 +1,10 @@
-/** Runs work that can be stopped: on cancellation, at the task's own deadline, and when the worker is about to stop. */
+/**
+ * Runs work that can be stopped: on cancellation, at the task's own deadline, and when the worker is about to stop. The
+ * errors here are thrown as they are by whatever is stopped: `activities/failures.ts` makes of them what a history
+ * keeps. That of a cancellation comes from outside.
+ */
 import type { Attempt } from './attempt.ts';
 import { GenerationFailure } from './failure.ts';
-import { DeadlinePassedError } from './stopped.ts';
 
 /** What stops work, apart from the end of its attempt. */
 export interface StopCauses {
@@ -62,5 +65,32 @@ export async function runUntilStopped<T>(
   } finally {
     clearTimeout(timer);
     attemptSignal.removeEventListener('abort', forwardRequest);
+  }
+}
+
+/** The task's deadline passed while it was in progress. */
+export class DeadlinePassedError extends Error {
+  override readonly name = 'DeadlinePassedError';
+
+  constructor(options: { cause?: unknown } = {}) {
+    super('the deadline passed', options);
+  }
+}
+
+/** A stopping worker hands back its work: another worker gets it at once. */
+export class WorkerStoppingError extends Error {
+  override readonly name = 'WorkerStoppingError';
+
+  constructor() {
+    super('the worker stops');
+  }
+}
+
+/** The work is no longer wanted: the task has ended, or was cancelled after the attempt had ended. */
+export class TaskEndedError extends Error {
+  override readonly name = 'TaskEndedError';
+
+  constructor() {
+    super('the task has ended');
   }
 }

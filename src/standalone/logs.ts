@@ -1,11 +1,15 @@
-/**
- * What the terminal of `npm start` shows of the parts' logs: warnings and worse, each in one short line, and while
- * something is waited for, what that is. Everything is in the log files.
- */
+/** The logs of the parts of a standalone installation: their files, and what the terminal of `npm start` shows of them. */
+import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
+import type { WriteStream } from 'node:fs';
+import path from 'node:path';
+
 const WARN = 40;
 const LEVELS: Readonly<Record<string, number>> = { debug: 20, info: 30, warn: WARN, error: 50, dpanic: 60, fatal: 60 };
 
-/** The line as the terminal shows it, or undefined if it is not for the terminal. */
+/**
+ * The line as the terminal shows it, or undefined if it is not for the terminal: warnings and worse are, each in one
+ * short line. Everything is in the log files.
+ */
 export function shortenLogLine(part: string, line: string): string | undefined {
   if (line.trim() === '') return undefined;
   const record = parseRecord(line);
@@ -92,5 +96,64 @@ function parseRecord(line: string): Record<string, unknown> | undefined {
     return JSON.parse(line) as Record<string, unknown>;
   } catch {
     return undefined;
+  }
+}
+
+const KEPT_FILES = 3;
+const LARGEST_BYTES = 20 * 1024 * 1024;
+const KEPT_LINES = 20;
+
+/**
+ * The log of one part. Bounded: each part retains its last three files, and starts a new one at each start and when one
+ * has grown large.
+ */
+export class LogFile {
+  readonly path: string;
+  #stream: WriteStream;
+  #bytes = 0;
+  #lastLines: string[] = [];
+
+  constructor(directory: string, name: string) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.path = path.join(directory, `${name}.log`);
+    this.#stream = this.#open();
+  }
+
+  /** The last lines written, for a message about why a part died. */
+  get lastLines(): readonly string[] {
+    return this.#lastLines;
+  }
+
+  write(line: string): void {
+    this.#lastLines = [...this.#lastLines, line].slice(-KEPT_LINES);
+    if (this.#bytes > LARGEST_BYTES) {
+      this.#stream.end();
+      this.#stream = this.#open();
+    }
+    this.#bytes += Buffer.byteLength(line) + 1;
+    this.#stream.write(`${line}\n`);
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#stream.once('error', () => resolve());
+      this.#stream.end(resolve);
+    });
+  }
+
+  #open(): WriteStream {
+    for (let age = KEPT_FILES - 1; age > 0; age -= 1) {
+      const younger = age === 1 ? this.path : `${this.path}.${age - 1}`;
+      try {
+        renameSync(younger, `${this.path}.${age}`);
+      } catch {
+        // There are not that many yet.
+      }
+    }
+    this.#bytes = 0;
+    const stream = createWriteStream(this.path, { flags: 'a', mode: 0o600 });
+    // A full disk must not stop what still works; the part that needs the disk will report it.
+    stream.on('error', () => undefined);
+    return stream;
   }
 }
