@@ -143,6 +143,5 @@ function listedIn(members: Readonly<Record<string, unknown>>, schema: Schema): r
 }
 
 function propertiesOf({ properties }: Schema): Readonly<Record<string, unknown>> {
-  const isObject = typeof properties === 'object' && properties !== null && !Array.isArray(properties);
-  return isObject ? (properties as Readonly<Record<string, unknown>>) : {};
+  return isRecord(properties) ? properties : {};
 }

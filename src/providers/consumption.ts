@@ -2,6 +2,7 @@
  * What a provider's answer says about the consumption of work. A value that is not exactly of the expected form counts
  * as not reported.
  */
+import { isRecord } from '../domain/json.ts';
 import { decimalOf, roundUpToMicroUsd } from '../domain/money.ts';
 import { MAX_COST_MICRO_USD, USAGE_NAMES } from '../domain/provider-usage.ts';
 import type { Consumption, ProviderUsage, UsageName } from '../domain/provider-usage.ts';
@@ -27,7 +28,7 @@ export function isUsage(value: unknown): boolean {
 
 /** @returns undefined if it is no object, or if a member has another name or is no quantity. */
 function usageOf(value: unknown): ProviderUsage | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const usage: Partial<Record<UsageName, number>> = {};
   for (const [member, quantity] of Object.entries<unknown>({ ...value })) {
     if (quantity === undefined) continue;

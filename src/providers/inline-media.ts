@@ -1,6 +1,7 @@
 /** Puts the media of an input into the input, as data URLs: for upstreams that cannot, or should not, fetch URLs. */
 import { readFile, stat } from 'node:fs/promises';
 import { inputFault } from '@darkroom/api/facts/input-fault';
+import { hasMember } from '../domain/json.ts';
 import { ProviderRejection } from './provider.ts';
 import type { GenerationRequest, InputFile } from './provider.ts';
 
@@ -51,8 +52,8 @@ export async function assertMediaFit(media: ReadonlyMap<string, InputFile>): Pro
 
 /** Replaces the value at a position of the input, which must exist. */
 function put(within: unknown, [name = '', ...rest]: readonly string[], value: unknown): void {
-  if (typeof within !== 'object' || within === null || !Object.hasOwn(within, name)) return;
-  const members = within as Record<string, unknown>;
+  if (!hasMember(within, name)) return;
+  const members: Record<string, unknown> = within;
   if (rest.length === 0) members[name] = value;
   else put(members[name], rest, value);
 }

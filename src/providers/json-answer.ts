@@ -2,14 +2,12 @@
  * Reading a provider's JSON, whose shape is not guaranteed: every step may be missing or of another type, and none of
  * that may throw.
  */
+import { memberOf } from '../domain/json.ts';
 
 /** The value at the end of a path of field names; undefined if the path breaks off. */
 export function valueAt(json: unknown, ...path: readonly string[]): unknown {
   let value = json;
-  for (const name of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[name];
-  }
+  for (const name of path) value = memberOf(value, name);
   return value;
 }
 

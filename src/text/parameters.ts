@@ -5,6 +5,7 @@
 import type { ReasoningEffort } from '@darkroom/api/facts/text-options';
 import { SchemaReader, SchemaTooComplexError, WorkLimit, isObject } from '@darkroom/offline-text/schema-reader';
 import { formatDataUrl, isDataUrl, isPhonePhotographUrl, isPlainDataUrl, parseDataUrl } from '../domain/data-url.ts';
+import { isRecord } from '../domain/json.ts';
 import type { FunctionTool, JsonSchema, OutputFormat, TextRequest, ToolChoice } from './request.ts';
 import { InvalidTextRequest } from './text-failure.ts';
 
@@ -101,7 +102,7 @@ export function schemaFormat(value: unknown, where: string): OutputFormat {
   if (typeof name !== 'string' || !/^[A-Za-z0-9_.-]{1,64}$/.test(name)) {
     throw new InvalidTextRequest(`${where}.name`, `${where}.name: want letters, digits, _, - and ., 64 at most`);
   }
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+  if (!isRecord(schema)) {
     throw new InvalidTextRequest(`${where}.schema`, `${where}.schema: want a JSON Schema`);
   }
   if (given(strict) !== undefined && typeof strict !== 'boolean') {
@@ -110,7 +111,7 @@ export function schemaFormat(value: unknown, where: string): OutputFormat {
   return {
     type: 'json_schema',
     name,
-    schema: schema as JsonSchema,
+    schema,
     strict: strict === true,
     ...(typeof description === 'string' ? { description } : {}),
   };

@@ -4,6 +4,7 @@
  * thread interrupts it; in a worker's own thread it would stop the heartbeats of every task.
  */
 import { serialize } from 'node:v8';
+import { isRecord } from '../../domain/json.ts';
 import { ThreadEndedError } from '../../limits/timed-threads.ts';
 import type { ExpressionScope } from '../answer-thread.ts';
 import type { AnswerThreads } from '../answer-threads.ts';
@@ -142,7 +143,7 @@ export function readScope(expressions: readonly string[], { document, variables 
 
 function pickMembers(value: unknown, members: readonly ReadonlySet<string>[]): unknown {
   // A list stands for the members of all its elements.
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isRecord(value)) return value;
   const names = new Set(members.flatMap((each) => [...each]));
   return Object.fromEntries(Object.entries(value).filter(([name]) => names.has(name)));
 }

@@ -1,6 +1,7 @@
 /** The progress of an upstream's chat stream: which choices there are, what they call, and which are finished. */
+import { isRecord } from '../../domain/json.ts';
 import { randomBytes } from 'node:crypto';
-import { assertNoError, isObject, readChatPiece } from './read-answer.ts';
+import { assertNoError, readChatPiece } from './read-answer.ts';
 import type { ChatPiece, Members } from './read-answer.ts';
 import { invalidAnswer } from './upstream-failure.ts';
 
@@ -29,7 +30,7 @@ export class ChatStream {
   read(name: string | undefined, data: string): Chunk | 'done' | undefined {
     if (data.length <= 8 && data.trim() === '[DONE]') return 'done';
     const json = parse(data);
-    if (!isObject(json)) throw invalidAnswer('an event that is no object');
+    if (!isRecord(json)) throw invalidAnswer('an event that is no object');
     if (name !== undefined && name !== 'message') {
       if (name === 'error') assertNoError(json['error'] ?? json);
       if (json['choices'] == null) return undefined;
@@ -151,10 +152,10 @@ export class ToolCalls {
 
 function functionOf(delta: Members): { readonly name: string | undefined; readonly text: string } {
   const called = delta['function'] ?? {};
-  if (!isObject(called)) throw invalidAnswer('a tool call whose function is no object');
+  if (!isRecord(called)) throw invalidAnswer('a tool call whose function is no object');
   const value = called['arguments'] ?? '';
   // Some servers decode what the model wrote.
-  const text = isObject(value) ? JSON.stringify(value) : value;
+  const text = isRecord(value) ? JSON.stringify(value) : value;
   if (typeof text !== 'string') throw invalidAnswer('a tool call whose arguments are no text');
   return { name: wordOf(called['name'], 'name'), text };
 }

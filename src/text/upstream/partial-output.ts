@@ -2,7 +2,8 @@
  * The output of a response as far as its stream has come: completed items as they were reported, and incomplete ones
  * with their content so far. Needed if the stream breaks off: the failed response shows what was generated.
  */
-import { isObject } from './read-answer.ts';
+
+import { isRecord } from '../../domain/json.ts';
 import type { Members } from './read-answer.ts';
 
 /** The part that a delta extends. */
@@ -50,7 +51,7 @@ export class PartialOutput {
   record(type: string, json: Members): void {
     const index = numberIn(json, 'output_index');
     const { item, delta } = json;
-    if (isObject(item)) {
+    if (isRecord(item)) {
       if (type === 'response.output_item.added') {
         this.#open.set(index, { item, content: new Map(), summary: new Map(), arguments: '' });
       } else if (type === 'response.output_item.done') {

@@ -3,6 +3,7 @@
  * errors, and on either interface the usage. Servers differ; everything that can be understood is accepted, and a value
  * of the wrong type violates the protocol.
  */
+import { isRecord } from '../../domain/json.ts';
 import type { FinishReason, TokenLogprob, TokenUsage } from '../source.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
@@ -36,7 +37,7 @@ export interface ChatPiece {
  * @throws {UpstreamFailure} `upstream_invalid`.
  */
 export function readChatPiece(json: unknown, member: 'delta' | 'message'): ChatPiece {
-  if (!isObject(json)) throw invalidAnswer('an answer that is no object');
+  if (!isRecord(json)) throw invalidAnswer('an answer that is no object');
   assertNoError(json['error']);
   const usage = chatUsage(json['usage']);
   const choices = json['choices'];
@@ -48,7 +49,7 @@ export function readChatPiece(json: unknown, member: 'delta' | 'message'): ChatP
 /** @throws {UpstreamFailure} there is an error instead of an answer. Its code is reported, its message is not. */
 export function assertNoError(error: unknown): void {
   if (error == null || error === '') return;
-  throw brokenOff('an error instead of an answer', isObject(error) ? codeOf(error) : undefined);
+  throw brokenOff('an error instead of an answer', isRecord(error) ? codeOf(error) : undefined);
 }
 
 /** OpenAI's code for an error; never a text. */
@@ -60,27 +61,27 @@ export function codeOf(error: Members): string | undefined {
 }
 
 function readChoice(choice: unknown, position: number, member: 'delta' | 'message'): ChoicePart {
-  if (!isObject(choice)) throw invalidAnswer('a choice that is no object');
+  if (!isRecord(choice)) throw invalidAnswer('a choice that is no object');
   assertNoError(choice['error']);
   const index = choice['index'] ?? position;
   if (typeof index !== 'number' || !Number.isInteger(index) || index < 0) {
     throw invalidAnswer('a choice whose index is no number');
   }
   const message = choice[member] ?? {};
-  if (!isObject(message)) throw invalidAnswer(`a ${member} that is no object`);
+  if (!isRecord(message)) throw invalidAnswer(`a ${member} that is no object`);
   const wireFinish = choice['finish_reason'];
   const finish = finishOf(wireFinish);
   const older = textOf(message, 'reasoning');
   const reasoning = textOf(message, 'reasoning_content');
   const toolCalls = message['tool_calls'] ?? [];
-  if (!Array.isArray(toolCalls) || !toolCalls.every(isObject)) throw invalidAnswer('tool calls that are no objects');
+  if (!Array.isArray(toolCalls) || !toolCalls.every(isRecord)) throw invalidAnswer('tool calls that are no objects');
   return {
     index,
     text: textOf(message, 'content'),
     refusal: textOf(message, 'refusal'),
     reasoning: reasoning === '' ? older : reasoning,
     toolCalls,
-    logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : undefined,
+    logprobs: isRecord(choice['logprobs']) ? choice['logprobs'] : undefined,
     finish,
     choice,
     content: message,
@@ -131,20 +132,16 @@ export function readLogprobs(logprobs: Members | undefined): readonly TokenLogpr
   if (content == null) return undefined;
   if (!Array.isArray(content)) throw invalidAnswer('logprobs that are no list');
   return content.map((entry) => {
-    const alternatives: unknown = isObject(entry) ? (entry['top_logprobs'] ?? []) : undefined;
+    const alternatives: unknown = isRecord(entry) ? (entry['top_logprobs'] ?? []) : undefined;
     if (!Array.isArray(alternatives)) throw invalidAnswer('logprobs that are no list');
     return { ...tokenOf(entry), alternatives: alternatives.map(tokenOf) };
   });
 }
 
 function tokenOf(entry: unknown): Omit<TokenLogprob, 'alternatives'> {
-  const { token, logprob, bytes } = isObject(entry) ? entry : {};
+  const { token, logprob, bytes } = isRecord(entry) ? entry : {};
   if (typeof token !== 'string' || typeof logprob !== 'number') throw invalidAnswer('a logprob without a token');
   return { token, logprob, bytes: Array.isArray(bytes) ? bytes.map(Number) : null };
-}
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**
@@ -152,7 +149,7 @@ export function isObject(value: unknown): value is Members {
  * as none: an answer is not lost over it, and is counted here instead.
  */
 function chatUsage(value: unknown): TokenUsage | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const input = countOf(value['prompt_tokens']);
   const output = countOf(value['completion_tokens']);
   const cached =
@@ -163,7 +160,7 @@ function chatUsage(value: unknown): TokenUsage | undefined {
 
 /** The same of a response. */
 export function responsesUsage(value: unknown): TokenUsage | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   return usageOf({
     input: countOf(value['input_tokens']),
     output: countOf(value['output_tokens']),
@@ -196,7 +193,7 @@ function usageOf(counts: {
 
 function detail(usage: Members, group: string, name: string): number | undefined {
   const details = usage[group];
-  return isObject(details) ? countOf(details[name]) : undefined;
+  return isRecord(details) ? countOf(details[name]) : undefined;
 }
 
 function countOf(value: unknown): number | undefined {

@@ -7,13 +7,14 @@
  * - 408, 409, 425, 429, 5xx: it cannot answer now;
  * - 3xx: redirects are not followed: a credential is for the URL that the operator wrote.
  */
+import { isRecord } from '../../domain/json.ts';
 import { parseRetryAfterMs } from '../../domain/waits.ts';
 import type { AnswerHeaders } from '../../upstreams/exchange.ts';
 import { CHAT_PARAMETERS, RESPONSES_PARAMETERS } from '../features.ts';
 import type { ParameterNames } from '../features.ts';
 import type { TextCall, TextSurface } from '../source.ts';
 import { InvalidTextRequest } from '../text-failure.ts';
-import { codeOf, isObject } from './read-answer.ts';
+import { codeOf } from './read-answer.ts';
 import type { Members } from './read-answer.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
@@ -67,8 +68,8 @@ function pauseOf(headers: AnswerHeaders): number | undefined {
 function errorIn(text: string): Members | undefined {
   try {
     const json = JSON.parse(text) as unknown;
-    if (!isObject(json)) return undefined;
-    return isObject(json['error']) ? json['error'] : json;
+    if (!isRecord(json)) return undefined;
+    return isRecord(json['error']) ? json['error'] : json;
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@
  * those whose number is not the next one: contract §9 requires a `sequence_number` on each, and omitted events must not
  * show.
  */
+import { isRecord } from '../../domain/json.ts';
 import { formatEncodedEvent } from '../../domain/server-sent-event.ts';
 import { frameOf } from '../encoder.ts';
 import type { TextProblem } from '../encoder.ts';
@@ -14,7 +15,7 @@ import type { TextCall } from '../source.ts';
 import { parse } from './chat-stream.ts';
 import type { StreamReader } from './event-stream.ts';
 import { PartialOutput } from './partial-output.ts';
-import { assertNoError, isObject, responsesUsage } from './read-answer.ts';
+import { assertNoError, responsesUsage } from './read-answer.ts';
 import type { Members } from './read-answer.ts';
 import { brokenOff, invalidAnswer } from './upstream-failure.ts';
 
@@ -52,7 +53,7 @@ export class ResponsesFrames implements StreamReader<string> {
     if (this.isOver) return;
     if (data.length <= 8 && data.trim() === '[DONE]') throw invalidAnswer('a stream without a whole response');
     const json = parse(data);
-    if (!isObject(json)) throw invalidAnswer('an event that is no object');
+    if (!isRecord(json)) throw invalidAnswer('an event that is no object');
     const type = json['type'] ?? name;
     if (type === 'error') assertNoError(json['error'] ?? json);
     if (typeof type !== 'string') {
@@ -112,7 +113,7 @@ export class ResponsesFrames implements StreamReader<string> {
 
   #response(type: string, json: unknown): Members {
     if (type === 'response.failed') {
-      assertNoError(isObject(json) ? json['error'] : undefined);
+      assertNoError(isRecord(json) ? json['error'] : undefined);
       throw brokenOff('a response that failed');
     }
     const status = ENDS[type] ?? 'in_progress';
@@ -137,7 +138,7 @@ export class ResponsesFrames implements StreamReader<string> {
         tally.addReasoning(textOf(delta));
         return;
       case 'response.output_item.added':
-        if (isObject(item) && typeof item['name'] === 'string') tally.addOutput(item['name']);
+        if (isRecord(item) && typeof item['name'] === 'string') tally.addOutput(item['name']);
         return;
       default:
     }
@@ -156,10 +157,10 @@ function textOf(delta: unknown): string {
  * @throws {UpstreamFailure} `upstream_invalid`.
  */
 export function responsesBody(json: unknown, call: TextCall, now: () => number): Members {
-  if (!isObject(json)) throw invalidAnswer('an answer that is no object');
+  if (!isRecord(json)) throw invalidAnswer('an answer that is no object');
   assertNoError(json['error']);
   const { output } = json;
-  if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response without an output');
+  if (!Array.isArray(output) || !output.every(isRecord)) throw invalidAnswer('a response without an output');
   const { status } = json;
   if (status !== 'completed' && status !== 'incomplete') throw invalidAnswer('a response that is not finished');
   tallyOutput(output, call);
@@ -173,10 +174,10 @@ export function responsesBody(json: unknown, call: TextCall, now: () => number):
  * @throws {UpstreamFailure} `upstream_invalid`: it is not a response, or has failed.
  */
 function ownResponse(json: unknown, call: TextCall, status: OwnStatus, now: () => number): Members {
-  if (!isObject(json)) throw invalidAnswer('a response that is no object');
+  if (!isRecord(json)) throw invalidAnswer('a response that is no object');
   assertNoError(json['error']);
   const output = json['output'] ?? [];
-  if (!Array.isArray(output) || !output.every(isObject)) throw invalidAnswer('a response whose output is no list');
+  if (!Array.isArray(output) || !output.every(isRecord)) throw invalidAnswer('a response whose output is no list');
   const usage = responsesUsage(json['usage']);
   if (usage !== undefined) call.tally.report(usage);
   return objectOf(call, output, {
@@ -211,7 +212,7 @@ function objectOf(call: TextCall, output: readonly Members[], state: Omit<Respon
 }
 
 function incompleteReason(details: unknown): 'max_output_tokens' | 'content_filter' {
-  const isFiltered = isObject(details) && details['reason'] === 'content_filter';
+  const isFiltered = isRecord(details) && details['reason'] === 'content_filter';
   return isFiltered ? 'content_filter' : 'max_output_tokens';
 }
 
@@ -234,7 +235,7 @@ function* textsIn(item: Members): Generator<string> {
   for (const name of ['content', 'summary']) {
     const parts = item[name];
     if (!Array.isArray(parts)) continue;
-    for (const part of parts.filter(isObject)) {
+    for (const part of parts.filter(isRecord)) {
       const value = part['text'] ?? part['refusal'];
       if (typeof value === 'string') yield value;
     }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
 import { isDataUrl, parseDataUrl } from '../../../domain/data-url.ts';
 import { errorCodeOf } from '../../../domain/darkroom-error.ts';
+import { isRecord } from '../../../domain/json.ts';
 import type { InputFile, Provider } from '../../../providers/provider.ts';
 import { isAccepted, mediaOf } from '../../../tasks/record/input-media.ts';
 import type { MediaField } from '../../../tasks/record/input-media.ts';
@@ -205,8 +206,4 @@ async function detectType(
 
 function positionOf({ path: steps }: MediaField): string {
   return steps.join('.');
-}
-
-function isRecord(value: unknown): value is Input {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
