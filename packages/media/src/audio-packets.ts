@@ -3,7 +3,8 @@
  * played. Decoders decode every packet, so that times which lie do not make a recording shorter.
  */
 import type { EncodedPacket, InputAudioTrack } from 'mediabunny';
-import { AAC_RATES, flacFrameSeconds, mpegFrame } from './audio-frames.ts';
+import { AAC_RATES, mpegFrame } from './audio-frames.ts';
+import { flacFrameSeconds } from './flac-frames.ts';
 
 /** How many seconds a packet lasts; undefined: that is not known. */
 interface Measure {

@@ -7,16 +7,18 @@
  */
 import { fileTypeFromBuffer } from 'file-type/core';
 import type { FileTypeResult } from 'file-type/core';
-import { detectFrames, measureAdts, measureFlac, measureMp3, measureWave } from './audio-frames.ts';
+import { detectFrames, measureAdts, measureMp3 } from './audio-frames.ts';
 import type { AudioLength } from './audio-frames.ts';
 import type { ByteSource } from './byte-source.ts';
 import { readContainerMetadata, readOggMetadata } from './container-metadata.ts';
 import { FileWindow } from './file-window.ts';
+import { measureFlac } from './flac-frames.ts';
 import { readImageHeader } from './image-header.ts';
 import { audioTypeOf, mediaTypeOf } from './media-types.ts';
 import type { MediaMetadata } from './media-metadata.ts';
 import { id3Length } from './mp3-padding.ts';
 import { UnsupportedMediaError } from './unsupported-media-error.ts';
+import { measureWave } from './wave.ts';
 
 /** As much as the detector looks at. */
 const BEGINNING_BYTES = 16 * 1024;
