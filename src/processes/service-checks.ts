@@ -209,8 +209,7 @@ const COUNT_FRESH_SECONDS = 5;
 /** For how long they are used while another process counts, in seconds: that process may be stalled. */
 const COUNT_USABLE_SECONDS = 60;
 
-/** In either direction, since the clock of the database may be set back. */
-const AGE = 'abs(extract(epoch FROM now() - counted_at))';
+const AGE = ageOf('counted_at');
 
 const selectCounted: Statement = {
   name: 'select_counted_backlog',
