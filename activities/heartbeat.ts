@@ -16,7 +16,10 @@ import type { ActivityContext } from './context.ts';
  */
 const INTERVAL_OF_TIMEOUT = 0.3;
 
-/** What the SDK knows of an attempt's heartbeats; details are always an object here (src/generation/announced-submit.ts). */
+/**
+ * What the SDK knows of an attempt's heartbeats; details are always an object here
+ * (src/generation/announced-submit.ts).
+ */
 interface HeartbeatInfo {
   readonly heartbeatDetails?: object;
   readonly heartbeatTimeoutMs?: number;

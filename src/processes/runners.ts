@@ -1,7 +1,7 @@
 /**
- * What works on rows of the database that are due, in every api: text calls in the background, and batches. It is woken after a commit of its own process and polling
- * otherwise. A claim makes a row due again a little later, so that another process continues where one dies; what two of
- * them may do at once to the same row is the work's own concern.
+ * What works on rows of the database that are due, in every api: text calls in the background, and batches. It is woken
+ * after a commit of its own process and polling otherwise. A claim makes a row due again a little later, so that
+ * another process continues where one dies; what two of them may do at once to the same row is the work's own concern.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkerStoppingError } from '../generation/stopping.ts';
@@ -192,8 +192,8 @@ export function createBatchContext(http: HttpContext, installationId: string): B
 }
 
 /**
- * Works on the batches that are due. In an api, because it creates tasks, which needs the catalogue as it is now and not
- * the definitions that tasks have pinned.
+ * Works on the batches that are due. In an api, because it creates tasks, which needs the catalogue as it is now and
+ * not the definitions that tasks have pinned.
  */
 export function startBatchRunner(context: BatchContext): DueWork {
   const { database, logger } = context;

@@ -1,4 +1,6 @@
-/** The logs of the parts of a standalone installation: their files, and what the terminal of `npm start` shows of them. */
+/**
+ * The logs of the parts of a standalone installation: their files, and what the terminal of `npm start` shows of them.
+ */
 import { createWriteStream, mkdirSync, renameSync } from 'node:fs';
 import type { WriteStream } from 'node:fs';
 import path from 'node:path';

@@ -123,9 +123,9 @@ export function isSet(environment: NodeJS.ProcessEnv, name: VariableName): boole
 }
 
 /**
- * The keys with which the roles of one installation run: those of the environment, and its own of `secrets.json`. A key of the environment replaces the one of `secrets.json`, but not its fallbacks: a rotation has left them there,
- * and stored data may need them until it is finished. Problems of the variables are reported by the roles, which read
- * them.
+ * The keys with which the roles of one installation run: those of the environment, and its own of `secrets.json`. A key
+ * of the environment replaces the one of `secrets.json`, but not its fallbacks: a rotation has left them there, and
+ * stored data may need them until it is finished. Problems of the variables are reported by the roles, which read them.
  *
  * @returns variables that override the environment.
  */

@@ -1,8 +1,8 @@
 /**
  * What becomes of a task's callback (contract §4, §6): the outcome of an attempt is recorded, and its owner can have it
- * delivered once more. The receiver's answer is kept in memory while the database
- * is unavailable, because if it is lost the callback is sent twice. The attempt ends in time all the same: otherwise
- * Temporal would end it and begin the next attempt at the same time, without knowing when that is due.
+ * delivered once more. The receiver's answer is kept in memory while the database is unavailable, because if it is lost
+ * the callback is sent twice. The attempt ends in time all the same: otherwise Temporal would end it and begin the next
+ * attempt at the same time, without knowing when that is due.
  */
 import { recordReceiverAnswer, recordReceiverFailure } from '../../accounts/callback-receivers.ts';
 import { finishAttempt, readCallback, restartDelivery } from '../../callbacks/attempts.ts';

@@ -1,7 +1,7 @@
 /**
  * What waits in the whole installation, for its metrics and for operators: open tasks with what they hold, outbox rows
- * pending for Temporal, queued tasks by account, and callbacks that are not delivered. Each statement reads only open rows, by a partial index: its cost
- * grows with the backlog and not with the history.
+ * pending for Temporal, queued tasks by account, and callbacks that are not delivered. Each statement reads only open
+ * rows, by a partial index: its cost grows with the backlog and not with the history.
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { Backlog } from '../../telemetry/metrics-service.ts';

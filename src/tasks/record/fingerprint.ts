@@ -1,6 +1,6 @@
 /**
- * How requests under one Idempotency-Key are distinguished: the fingerprint in the database, and a hash in the histories of
- * workflows.
+ * How requests under one Idempotency-Key are distinguished: the fingerprint in the database, and a hash in the
+ * histories of workflows.
  */
 import { createHash } from 'node:crypto';
 import { DEFAULT_ROUTE } from '../../catalogue/definition.ts';

@@ -1,6 +1,7 @@
 /**
- * The inputs of tasks as they were stored, and the objects of ours that they refer to, uploads and outputs alike, and whether an open task still needs one: its
- * bytes are kept that long, whatever becomes of the upload or the output itself (contract §7 "Uploads").
+ * The inputs of tasks as they were stored, and the objects of ours that they refer to, uploads and outputs alike, and
+ * whether an open task still needs one: its bytes are kept that long, whatever becomes of the upload or the output
+ * itself (contract §7 "Uploads").
  */
 import type { Queryable, Statement } from '../../database/database.ts';
 import { findUploads, isFileId } from '../../objects/uploads.ts';
@@ -23,7 +24,10 @@ export interface InputObject {
   readonly isGone: boolean;
 }
 
-/** Objects by their ids, `file_…`, `file-…` and `out_…`; unknown ids are missing. Queries only the kinds that are among them. */
+/**
+ * Objects by their ids, `file_…`, `file-…` and `out_…`; unknown ids are missing. Queries only the kinds that are among
+ * them.
+ */
 export async function findInputObjects(
   database: Queryable,
   ids: readonly string[],
@@ -56,7 +60,8 @@ const selectInput: Statement = {
 /**
  * A task's input: read only where it is requested, because it can be large (contract §4 `include=input`).
  *
- * @returns null once it was erased. @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
+ * @returns null once it was erased.
+ * @throws {TaskNotFoundError} unknown, or another account's. @throws {TaskPrunedError}
  */
 export async function readTaskInput(
   database: Queryable,
