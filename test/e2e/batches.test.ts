@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { packageFile } from '../../src/config/package-root.ts';
+import { answerOf } from '../support/busy-server.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { TASKS, countTasks, lineOf, newBatchClient, taskLine } from './batch-client.ts';
@@ -91,7 +92,7 @@ describe('batches', () => {
       input: { prompt: 'a lake' },
     });
     const priorityOf = async (taskId: unknown) => {
-      const { raw } = await darkroom.temporal.workflow.getHandle(String(taskId)).describe();
+      const { raw } = await answerOf(() => darkroom.temporal.workflow.getHandle(String(taskId)).describe());
       const { priorityKey, fairnessKey } = raw.workflowExecutionInfo?.priority ?? {};
       return [priorityKey, fairnessKey];
     };

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { promotionWorkflowId } from '../../src/domain/workflow-ids.ts';
 import { listStored } from '../http/stored-outputs.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
+import { answerOf } from '../support/busy-server.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -51,11 +52,12 @@ describe('a promotion in a complete installation', () => {
       const handle = darkroom.temporal.schedule.getHandle(id);
       await handle.trigger();
       await waitFor(`${id} ends well`, async () => {
-        const { info } = await handle.describe();
+        const { info } = await answerOf(() => handle.describe());
         const [action] = info.recentActions;
         if (action === undefined) return false;
         const { workflowId, firstExecutionRunId } = action.action.workflow;
-        const { status } = await darkroom.temporal.workflow.getHandle(workflowId, firstExecutionRunId).describe();
+        const pass = darkroom.temporal.workflow.getHandle(workflowId, firstExecutionRunId);
+        const { status } = await answerOf(() => pass.describe());
         assert.notEqual(status.name, 'FAILED');
         return status.name === 'COMPLETED';
       });

@@ -8,6 +8,7 @@ import pg from 'pg';
 import { openDatabase } from '../../src/database/database.ts';
 import type { Database } from '../../src/database/database.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
+import { answerOf } from '../support/busy-server.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
@@ -72,7 +73,7 @@ it('a submit that waits for the database at its very beginning is not started a 
       () => false,
     ),
   );
-  const pending = async () => (await workflow.describe()).raw.pendingActivities?.at(0);
+  const pending = async () => (await answerOf(() => workflow.describe())).raw.pendingActivities?.at(0);
 
   // A connection of its own: the pool would end a transaction that is idle while the worker starts.
   const locker = new pg.Client(directUrl());

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isWorkedOnBy } from '../support/at-work.ts';
+import { answerOf } from '../support/busy-server.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { Role, TestAccount } from '../support/darkroom.ts';
@@ -60,7 +61,7 @@ describe('a job that a worker waits for', () => {
     let [identity, failure]: (string | null | undefined)[] = ['', ''];
     while (!(identity ?? '').startsWith(`${other.pid}@`)) {
       assert.ok(performance.now() - begun < NOTICED_WITHIN_MS, 'no other worker has it');
-      const [activity] = (await handle.describe()).raw.pendingActivities ?? [];
+      const [activity] = (await answerOf(() => handle.describe())).raw.pendingActivities ?? [];
       identity = activity?.lastWorkerIdentity;
       failure = activity?.lastFailure?.applicationFailureInfo?.type;
     }

@@ -9,6 +9,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { TASK_NOT_FOUND } from '../../src/domain/run-record.ts';
 import type { ApiTask } from '../support/api-client.ts';
+import { answerOf } from '../support/busy-server.ts';
 import { startDarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { DarkroomWithUpstreams } from '../support/darkroom-with-upstreams.ts';
 import type { TestAccount } from '../support/darkroom.ts';
@@ -57,7 +58,7 @@ describe('a task whose commits the database has lost', () => {
   }
 
   async function runOf(taskId: string): Promise<{ readonly runId: string; readonly status: string }> {
-    const { runId, status } = await outside.darkroom.temporal.workflow.getHandle(taskId).describe();
+    const { runId, status } = await answerOf(() => outside.darkroom.temporal.workflow.getHandle(taskId).describe());
     return { runId, status: status.name };
   }
 

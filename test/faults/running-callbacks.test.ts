@@ -16,6 +16,7 @@ import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServedAccount, ServedApp } from '../http/serve.ts';
+import { answerOf } from '../support/busy-server.ts';
 import { startMaintenanceWorker } from '../support/maintenance-worker.ts';
 import type { MaintenanceWorker } from '../support/maintenance-worker.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
@@ -70,8 +71,8 @@ describe('a running delivery', () => {
       const items = await listFailingItems(served.room.database, { kind: 'webhook_key', limit: 10 });
       return items.some(({ id }) => id === account.id);
     });
-    const { pendingActivities = [] } = (await worker.client.workflow.getHandle(callbackWorkflowId(taskId)).describe())
-      .raw;
+    const delivery = worker.client.workflow.getHandle(callbackWorkflowId(taskId));
+    const { pendingActivities = [] } = (await answerOf(() => delivery.describe())).raw;
     assert.equal(pendingActivities?.length, 1);
     await waitFor('the next attempt is planned', async () => {
       const [row] = await served.room.rows<{ inSeconds: number }>(

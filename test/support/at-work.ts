@@ -1,6 +1,6 @@
 /** Which worker is processing a task, according to Temporal. */
-import { ServiceError } from '@temporalio/client';
 import type { Activities } from '../../workflows/contracts.ts';
+import { answerOf } from './busy-server.ts';
 import type { Darkroom, Role } from './darkroom.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 
@@ -18,15 +18,8 @@ export async function isWorkedOnBy(
 ): Promise<boolean> {
   let identity = '';
   await waitFor(`a worker has ${activity} of ${taskId} in hand`, async () => {
-    // A busy server may not answer within the time that the SDK gives it.
-    const described = await darkroom.temporal.workflow
-      .getHandle(taskId)
-      .describe()
-      .catch((error: unknown) => {
-        if (error instanceof ServiceError) return undefined;
-        throw error;
-      });
-    const pending = described?.raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity);
+    const { raw } = await answerOf(() => darkroom.temporal.workflow.getHandle(taskId).describe());
+    const pending = raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity);
     identity = pending?.lastWorkerIdentity ?? '';
     return identity !== '';
   });

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { answerOf } from './busy-server.ts';
 
 /** How many actions of each type there were, by the names that the server gives them. */
 export type Actions = ReadonlyMap<string, number>;
@@ -70,7 +71,7 @@ export async function readHistories(
   for (const workflowId of workflowIds) {
     const handle = client.workflow.getHandle(workflowId);
     await handle.result().catch(() => undefined);
-    const { historyLength, historySize = 0 } = await handle.describe();
+    const { historyLength, historySize = 0 } = await answerOf(() => handle.describe());
     sum.events += historyLength;
     sum.bytes += historySize;
     const { events } = await handle.fetchHistory();

@@ -1,104 +1,24 @@
 /** Traces, as a collector receives them: one task through all its processes, and the client's own trace. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { newTaskId } from '../../src/domain/ids.ts';
 import { startTracing } from '../../src/telemetry/otlp-tracing.ts';
 import { NO_TRACES } from '../../src/telemetry/tracing.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom } from '../support/darkroom.ts';
+import { startTraceCollector } from '../support/trace-collector.ts';
+import type { Span, TraceCollector } from '../support/trace-collector.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
-
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly service: string;
-  readonly links: readonly { readonly traceId: string }[];
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly failure: string | undefined;
-}
-
-interface Collector {
-  readonly url: string;
-  readonly spans: Span[];
-  /** Everything that was received, unchanged. */
-  readonly bodies: string[];
-  readonly authorizations: (string | undefined)[];
-  close(): void;
-}
-
-interface WireValue {
-  readonly stringValue?: string;
-  readonly intValue?: number | string;
-}
-interface WireAttribute {
-  readonly key: string;
-  readonly value: WireValue;
-}
-interface WireTraces {
-  readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly WireAttribute[] };
-    readonly scopeSpans: readonly {
-      readonly spans: readonly (Omit<Span, 'attributes' | 'links'> & {
-        readonly attributes: readonly WireAttribute[];
-        readonly links?: readonly { readonly traceId: string }[];
-        readonly status: { readonly message?: string };
-      })[];
-    }[];
-  }[];
-}
-
-const valuesOf = (attributes: readonly WireAttribute[]): Record<string, unknown> =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
-
-/** A collector that accepts OTLP as JSON. @param status of its responses. */
-async function startCollector(status = 200): Promise<Collector> {
-  const spans: Span[] = [];
-  const bodies: string[] = [];
-  const authorizations: (string | undefined)[] = [];
-  const server: Server = createServer((request, response) => {
-    void text(request).then((body) => {
-      bodies.push(body);
-      authorizations.push(request.headers.authorization);
-      for (const { resource, scopeSpans } of (JSON.parse(body) as WireTraces).resourceSpans) {
-        const service = String(valuesOf(resource.attributes)['service.name']);
-        for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
-          const attributes = valuesOf(span.attributes);
-          spans.push({ ...span, service, attributes, links: span.links ?? [], failure: span.status.message });
-        }
-      }
-      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    spans,
-    bodies,
-    authorizations,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
 
 const CLIENT_TRACE = 'a1'.repeat(16);
 const PROMPT = 'a very private fox';
 
 describe('the traces of a task', () => {
-  let collector: Collector;
+  let collector: TraceCollector;
   let darkroom: Darkroom;
   before(async () => {
-    collector = await startCollector();
+    collector = await startTraceCollector();
     darkroom = await startDarkroom({
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -171,7 +91,7 @@ describe('the traces of a task', () => {
 
 describe('tracing', () => {
   it('records a task everywhere or nowhere, by its id alone', async () => {
-    const collector = await startCollector();
+    const collector = await startTraceCollector();
     const settings = { endpoint: collector.url, headers: {}, ratio: 0.5 };
     const processes = [startTracing(settings, 'api'), startTracing(settings, 'worker')];
     const taskIds = Array.from({ length: 200 }, () => newTaskId());
@@ -191,7 +111,7 @@ describe('tracing', () => {
   });
 
   it('loses nothing else when the collector rejects spans, is down, or returns garbage', async () => {
-    const rejecting = await startCollector(500);
+    const rejecting = await startTraceCollector(500);
     for (const endpoint of [rejecting.url, 'http://127.0.0.1:1']) {
       const tracing = startTracing({ endpoint, headers: {}, ratio: 1 }, 'api');
       tracing.request({ name: 'GET', startedAt: 1, attributes: {}, traceparent: 'garbage' });
@@ -202,7 +122,7 @@ describe('tracing', () => {
   });
 
   it('ignores an invalid traceparent', async () => {
-    const collector = await startCollector();
+    const collector = await startTraceCollector();
     const tracing = startTracing({ endpoint: collector.url, headers: {}, ratio: 1 }, 'api');
     const broken = [
       '',
