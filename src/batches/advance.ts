@@ -3,7 +3,7 @@
  * two that work at once do no harm.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BatchProblem } from '@darkroom/api/openai/batches';
+import type { BatchProblem, WaitReason } from '@darkroom/api/openai/batches';
 import type { Queryable, Statement } from '../database/database.ts';
 import { ObjectNotFoundError, StoreUnavailableError } from '../objects/stores/object-store.ts';
 import { readOwner } from '../objects/stores/claimed-store.ts';
@@ -26,11 +26,13 @@ const STEP_MS = 20_000;
 const POLL_MS = 250;
 /** and where there was: the lines that end meanwhile are counted, and replaced, together. */
 const PAUSE_MS = 100;
-/** How long there may be nothing to do before a batch leaves its slot to others, */
+/** How long there may be nothing to do before a batch leaves a slot that nothing else needs, */
 const IDLE_MS = 2_000;
-/** and when it comes back, also where its lines wait for something that passes. */
+/** and when it comes back. */
 const RETURN_MS = 1_000;
-const RETURN_WAITING_MS = 3_000;
+/** The same where its lines wait for what lasts hours in most cases: it leaves the slot at once then. */
+const RETURN_PATIENTLY_MS = 15_000;
+const PATIENT: ReadonlySet<WaitReason> = new Set(['account', 'daily_spend_cap']);
 
 /** `waits`: it has not ended, and for so many milliseconds it is left to others, or nothing is to be done. */
 export type AdvanceResult = { readonly kind: 'ended' } | { readonly kind: 'waits'; readonly ms: number };
@@ -49,17 +51,22 @@ const cancelUnread: Statement = {
   text: `UPDATE batches SET status = 'cancelled', ended_at = now() WHERE id = $1 AND status = 'cancelling'`,
 };
 
-/** @throws {BatchNotFoundError} the database has lost it. */
+/**
+ * @param isCrowded whether other batches could use the slot of this one: it leaves the slot then as soon as there is
+ *   nothing to do.
+ * @throws {BatchNotFoundError} the database has lost it.
+ */
 export async function advanceBatch(
   context: BatchContext,
   batchId: string,
   signal: AbortSignal,
+  isCrowded: () => boolean = () => false,
 ): Promise<AdvanceResult> {
   const batch = await readBatch(context.database, batchId);
   // What a batch is read from never changes.
   const source = createLineSource(context, batch, signal);
   try {
-    return await advanceFor(context, batch, source, signal);
+    return await advanceFor(context, batch, source, { signal, isCrowded });
   } finally {
     await source.close();
   }
@@ -69,7 +76,7 @@ async function advanceFor(
   context: BatchContext,
   first: Batch,
   source: LineSource,
-  signal: AbortSignal,
+  { signal, isCrowded }: { readonly signal: AbortSignal; readonly isCrowded: () => boolean },
 ): Promise<AdvanceResult> {
   const endAt = performance.now() + STEP_MS;
   let workedAt = performance.now();
@@ -87,8 +94,9 @@ async function advanceFor(
     await sleep(hasWorked ? PAUSE_MS : POLL_MS, undefined, { signal });
     const now = performance.now();
     if (hasWorked) workedAt = now;
-    if (now - workedAt >= IDLE_MS) {
-      return { kind: 'waits', ms: batch.waitingFor === null ? RETURN_MS : RETURN_WAITING_MS };
+    const isPatient = batch.waitingFor !== null && PATIENT.has(batch.waitingFor);
+    if (!hasWorked && now - workedAt >= (isPatient || isCrowded() ? 0 : IDLE_MS)) {
+      return { kind: 'waits', ms: isPatient ? RETURN_PATIENTLY_MS : RETURN_MS };
     }
     if (now >= endAt) return { kind: 'waits', ms: 0 };
   }

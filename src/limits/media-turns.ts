@@ -1,6 +1,6 @@
 /** Which file is inspected next, and which preview is made next: accounts share the children that read media. */
 import os from 'node:os';
-import { UnsupportedMediaError } from '@darkroom/media/inspect';
+import { NotPromptError, UnsupportedMediaError } from '@darkroom/media/inspect';
 import type { Turns } from '@darkroom/media/inspect';
 import type { ShareMetrics } from '../telemetry/metrics.ts';
 import { createTenantShares } from './tenant-shares.ts';
@@ -14,10 +14,10 @@ const RETRY_SECONDS = 5;
 const SUSPECT_MS = 60_000;
 
 /**
- * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already. An account whose
- * file has just exceeded its bounds has its files read one at a time, together with those of other such accounts: a
- * file of two hundred bytes can occupy a child for seconds, and a few accounts with such files would occupy all of
- * them, one file after the other.
+ * The turns of inspections; one is rejected with a `ShareExhaustedError` if too many wait already. A file that takes
+ * long leaves a child to those that do not. An account whose file has just exceeded its bounds has its files read one
+ * at a time, together with those of other such accounts: a file of two hundred bytes can occupy a child for seconds,
+ * and for a minute on a busy machine, and a few accounts with such files would occupy all children.
  *
  * @param children how many files are read at once; default one more than cores, so that one account can use as many as
  *   there are cores.
@@ -28,6 +28,12 @@ export function createInspectionTurns(metrics?: ShareMetrics, children: number =
     ...common,
     resource: 'media_inspections',
     capacity: children,
+    leavesFree: true,
+  });
+  const patientShares = createTenantShares({
+    ...common,
+    resource: 'patient_inspections',
+    capacity: Math.max(1, children - 1),
     leavesFree: true,
   });
   const suspectShares = createTenantShares({ ...common, resource: 'suspect_inspections', capacity: 1 });
@@ -61,13 +67,17 @@ export function createInspectionTurns(metrics?: ShareMetrics, children: number =
         const lease = await shares.take(tenant);
         try {
           // It may have become suspect while it waited.
-          if (!isSuspect(tenant)) return await noting(tenant, work);
+          if (!isSuspect(tenant)) return await noting(tenant, () => work(false));
+        } catch (error) {
+          if (!(error instanceof NotPromptError)) throw error;
         } finally {
           lease.release();
         }
       }
-      // Always in this order, so that no account that has a child waits for the other share.
-      return suspectShares.run(tenant, () => shares.run(tenant, () => noting(tenant, work)));
+      // Always in this order, so that no account that has a child waits for another share.
+      const patiently = () =>
+        patientShares.run(tenant, () => shares.run(tenant, () => noting(tenant, () => work(true))));
+      return isSuspect(tenant) ? suspectShares.run(tenant, patiently) : patiently();
     },
   };
 }

@@ -44,7 +44,8 @@ export interface ClaimRunnerOptions {
   /** Rows that are claimed at a time: others may be claimed by another process meanwhile. */
   readonly claimedTogether: number;
   readonly claim: (without: ClaimExceptions, limit: number) => Promise<readonly ClaimedRow[]>;
-  readonly work: (row: ClaimedRow) => Promise<unknown>;
+  /** @param isCrowded whether its slot is one that another row could use. */
+  readonly work: (row: ClaimedRow, isCrowded: () => boolean) => Promise<unknown>;
   readonly logger: Logger;
 }
 
@@ -84,12 +85,15 @@ export function startClaimRunner(options: ClaimRunnerOptions): ClaimRunner {
     });
   };
 
+  /** Whether an account gets no more slots at present. */
+  const isFull = (accountId: string): boolean => (shares.get(accountId) ?? 0) >= slots - running.size;
+
   const claimAll = async (): Promise<void> => {
     try {
       while (mayClaim()) {
         wantsAnother = false;
         const free = slots - running.size;
-        const accounts = [...shares].filter(([, count]) => count >= free).map(([accountId]) => accountId);
+        const accounts = [...shares.keys()].filter(isFull);
         const limit = Math.min(claimedTogether, Math.ceil(free / 2));
         const rows = await claim({ rows: [...running.keys()], accounts }, limit);
         for (const row of rows) run(row);
@@ -105,7 +109,7 @@ export function startClaimRunner(options: ClaimRunnerOptions): ClaimRunner {
   const run = (row: ClaimedRow): void => {
     const { id, accountId } = row;
     shares.set(accountId, (shares.get(accountId) ?? 0) + 1);
-    const working = work(row)
+    const working = work(row, () => isFull(accountId))
       .then(() => undefined)
       .catch((error: unknown) => {
         if (!(error instanceof WorkerStoppingError)) {
@@ -202,10 +206,10 @@ export function startBatchRunner(context: BatchContext): DueWork {
   setMaxListeners(0, stopping.signal);
   const working = new Set<string>();
 
-  const work = async (id: string): Promise<void> => {
+  const work = async ({ id }: ClaimedRow, isCrowded: () => boolean): Promise<void> => {
     working.add(id);
     try {
-      const result = await advanceBatch(context, id, stopping.signal);
+      const result = await advanceBatch(context, id, stopping.signal, isCrowded);
       if (result.kind === 'waits') await postponeBatch(database, id, result.ms);
     } catch (error) {
       await postponeBatch(database, id, stopping.signal.aborted ? 0 : RETURN_AFTER_FAILURE_MS);
@@ -224,7 +228,7 @@ export function startBatchRunner(context: BatchContext): DueWork {
     slots: BATCH_SLOTS,
     claimedTogether: BATCHES_CLAIMED_TOGETHER,
     claim: (without, limit) => claimDueBatches(database, without, limit),
-    work: ({ id }) => work(id),
+    work,
     logger,
   });
   return {

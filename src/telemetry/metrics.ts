@@ -73,6 +73,7 @@ const SHARED_RESOURCES = [
   'locked_account_claims',
   'long_renderings',
   'media_inspections',
+  'patient_inspections',
   'previews',
   'request_bytes',
   'resolver',

@@ -5,6 +5,7 @@ import type { WireBatch } from '@darkroom/api/openai/batches';
 import { advanceBatch } from '../../src/batches/advance.ts';
 import { BatchNotFoundError, cancelBatch, deleteOldBatches } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
+import type { BatchContext } from '../../src/batches/context.ts';
 import { settleLines } from '../../src/batches/settle-lines.ts';
 import type { Database } from '../../src/database/database.ts';
 import { taskIdForKey } from '../../src/domain/ids.ts';
@@ -122,6 +123,36 @@ describe('a batch that has ended', () => {
 describe('a step', () => {
   it('reads the row of its batch once', async () => {
     const batch = await lab.create(account, TASKS, ['{', '{']);
+    const { context, steps } = counting();
+    assert.equal((await advanceBatch(context, batch.id, NEVER)).kind, 'ended');
+
+    // The first step validates, then come feeding, counting, the mark and the files; the last one finds it ended.
+    assert.equal(steps(), 6);
+    assert.equal((await lab.read(batch)).status, 'completed');
+  });
+
+  it('is the only one for which a batch keeps a slot that others need, or while it waits for hours', async () => {
+    const own = await lab.served.newAccount();
+    const batch = await lab.begin(own, TASKS, [taskLine('a')]);
+    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'waits');
+    assert.equal((await lab.read(batch)).linesFed, 1);
+
+    const crowded = counting();
+    assert.deepEqual(await advanceBatch(crowded.context, batch.id, NEVER, () => true), { kind: 'waits', ms: 1_000 });
+    assert.equal(crowded.steps(), 1);
+
+    const { id } = await lab.begin(own, TASKS, [taskLine('b')]);
+    await lab.served.room.rows(`UPDATE batches SET waiting_for = 'account' WHERE id = $1`, id);
+    await lab.served.room.rows(`UPDATE accounts SET status = 'suspended' WHERE id = $1`, own.id);
+    const [key] = await lab.served.room.rows<{ id: string }>('SELECT id FROM api_keys WHERE account_id = $1', own.id);
+    lab.served.http.authenticator.forget(key?.id ?? '');
+    const waiting = counting();
+    assert.deepEqual(await advanceBatch(waiting.context, id, NEVER), { kind: 'waits', ms: 15_000 });
+    assert.equal(waiting.steps(), 1);
+  });
+
+  /** A context that counts the steps: each reads the row of its batch. */
+  function counting(): { readonly context: BatchContext; steps(): number } {
     const statements: string[] = [];
     const { database } = lab.context;
     const noting: Database = {
@@ -131,10 +162,9 @@ describe('a step', () => {
         return database.query(statement, values);
       },
     };
-    assert.equal((await advanceBatch({ ...lab.context, database: noting }, batch.id, NEVER)).kind, 'ended');
-
-    // The first step validates, then come feeding, counting, the mark and the files; the last one finds it ended.
-    assert.equal(statements.filter((name) => name === 'select_batch').length, 6);
-    assert.equal((await lab.read(batch)).status, 'completed');
-  });
+    return {
+      context: { ...lab.context, database: noting },
+      steps: () => statements.filter((name) => name === 'select_batch').length,
+    };
+  }
 });

@@ -32,7 +32,7 @@ interface ChildProgram {
   readonly module: string;
   readonly maxMemoryMb: number;
   readonly maxCpuSeconds?: number;
-  readonly promptCpuSeconds?: number;
+  readonly isPrompt?: boolean;
   readonly readable?: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function childCommand(program: ChildProgram, sandbox: MediaSandbox | unde
   return mediaSandboxCommand(sandbox, {
     command,
     readable: [module, ...(program.readable ?? [])],
-    niceness: program.promptCpuSeconds === undefined ? niceness() : 0,
+    niceness: program.isPrompt === true ? 0 : niceness(),
     limits: {
       cpuSeconds: program.maxCpuSeconds ?? MAX_CPU_SECONDS,
       dataMb: program.maxMemoryMb * DATA_FACTOR + NODE_DATA_MB,

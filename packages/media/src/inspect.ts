@@ -4,6 +4,10 @@
  * kept and reused, because one takes a while to start and every upload and output passes through here; accounts share
  * them.
  *
+ * A file is read promptly first, by a child that has our priority. One that takes long is read again, by a child of its
+ * own that everything else goes before, in a turn that leaves children to prompt files: on a busy machine that may take
+ * a minute, and whoever sends such files must not hold what others wait for.
+ *
  * A child that is killed was reading one file only. If it had read others before, that file is tried once more in a
  * new child, so that no account's file is rejected because of another account's.
  */
@@ -31,10 +35,7 @@ export const FILE_MS = 15_000;
  * machine.
  */
 const FILE_CPU_SECONDS = 3;
-/**
- * Processor time that a file may take at the priority of this process: a client or a task waits for it. What takes
- * longer is hostile or long, and goes after everything else.
- */
+/** Processor time of a file that is read promptly. What takes longer is hostile or long. */
 const PROMPT_CPU_SECONDS = 0.5;
 /** A loader on a machine that is very busy, where everything else goes first (process-priority.ts). */
 const START_MS = 300_000;
@@ -72,9 +73,29 @@ export interface MediaInspector {
 
 /** Decides which file is read next. */
 export interface Turns {
-  /** Does the work when it is its turn. @throws what the work throws, and errors of its own if too many wait. */
-  run<T>(tenant: string, work: () => Promise<T>): Promise<T>;
+  /**
+   * Does the work when it is its turn.
+   *
+   * @param work reads promptly what can be read promptly; `isPatient`: it takes the time that it needs.
+   * @throws what the work throws, except that work which takes longer than prompt work may is done again, patiently;
+   *   and errors of its own if too many wait.
+   */
+  run<T>(tenant: string, work: (isPatient: boolean) => Promise<T>): Promise<T>;
 }
+
+/** Prompt work takes too long. */
+export class NotPromptError extends Error {
+  override readonly name = 'NotPromptError';
+}
+
+/** Where one caller has all children: it never waits. */
+export const AT_ONCE: Turns = {
+  run: (_tenant, work) =>
+    work(false).catch(async (error: unknown) => {
+      if (error instanceof NotPromptError) return work(true);
+      throw error;
+    }),
+};
 
 export interface InspectorOptions {
   /** As many files are read at once as these admit, each in a child of its own. */
@@ -116,7 +137,7 @@ export function createMediaInspector({
         isUntrusted: true,
         maxMemoryMb: MAX_MEMORY_MB,
         maxCpuSeconds: MAX_CPU_SECONDS,
-        promptCpuSeconds: PROMPT_CPU_SECONDS,
+        isPrompt: true,
       },
       {},
     );
@@ -144,9 +165,8 @@ export function createMediaInspector({
     await pooled.child.end();
   }
 
-  async function release(pooled: PooledChild): Promise<void> {
-    const isPrompt = pooled.child.endFile();
-    if (isClosed || !isPrompt || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
+  async function release(pooled: PooledChild, isPatient: boolean): Promise<void> {
+    if (isClosed || isPatient || pooled.files >= FILES_PER_CHILD) return endChild(pooled);
     idle.push(pooled);
     pooled.idleTimer = setTimeout(() => {
       // The one that was used last stays: the next file should not wait for a start.
@@ -161,41 +181,44 @@ export function createMediaInspector({
     return pooled;
   }
 
-  async function inspect(source: ByteSource): Promise<MediaMetadata> {
+  async function inspect(source: ByteSource, isPatient: boolean): Promise<MediaMetadata> {
     requireOpen();
-    const pooled = acquireIdle();
+    const pooled = isPatient ? undefined : acquireIdle();
     if (pooled !== undefined) {
-      const outcome = await attempt(pooled, source);
+      const outcome = await attempt(pooled, source, isPatient);
       if (!('ended' in outcome)) return unwrap(outcome);
     }
-    const outcome = await attempt(await startChild(), source);
+    const outcome = await attempt(await startChild(), source, isPatient);
     if (!('ended' in outcome)) return unwrap(outcome);
     if (!isTimeout(outcome.ended)) throw toUnsupported(outcome.ended, fileMs);
     // The machine may have stalled, and not the child: a file is rejected for its time only if two new children time
     // out.
-    const last = await attempt(await startChild(), source);
+    const last = await attempt(await startChild(), source, isPatient);
     if ('ended' in last) throw toUnsupported(last.ended, fileMs);
     return unwrap(last);
   }
 
-  /** @returns the result; `ended`: the child did not survive it. */
-  async function attempt(pooled: PooledChild, source: ByteSource): Promise<Outcome> {
+  /** @returns the result; `ended`: the child did not survive it. @throws {NotPromptError} */
+  async function attempt(pooled: PooledChild, source: ByteSource, isPatient: boolean): Promise<Outcome> {
+    if (isPatient) pooled.child.letOthersFirst();
+    const megabytes = Math.floor(source.sizeBytes / 1_000_000);
+    const patientCpuSeconds = fileCpuSeconds + Math.ceil(CPU_SECONDS_PER_MB * megabytes);
     try {
-      const megabytes = Math.floor(source.sizeBytes / 1_000_000);
       const metadata = await inspectWith(pooled, source, {
         ms: fileMs + MS_PER_MB * megabytes,
-        cpuSeconds: fileCpuSeconds + Math.ceil(CPU_SECONDS_PER_MB * megabytes),
+        cpuSeconds: isPatient ? patientCpuSeconds : Math.min(PROMPT_CPU_SECONDS, patientCpuSeconds),
       });
-      await release(pooled);
+      await release(pooled, isPatient);
       return { metadata };
     } catch (error) {
       if (error instanceof UnsupportedMediaError || error instanceof SourceError) {
-        await release(pooled);
+        await release(pooled, isPatient);
         return { error: error instanceof SourceError ? error.cause : error };
       }
       await endChild(pooled);
       requireOpen();
       const reason = failureOf(error);
+      if (!isPatient && reason === 'cpu') throw new NotPromptError('the file takes long to read');
       if (reason !== undefined) onKilled?.(reason);
       return { ended: error };
     }
@@ -203,7 +226,7 @@ export function createMediaInspector({
 
   return {
     inspect(tenant, source) {
-      return turns.run(tenant, () => inspect(source));
+      return turns.run(tenant, (isPatient) => inspect(source, isPatient));
     },
     async inspectFile(tenant, path) {
       const handle = await open(path);
@@ -213,7 +236,7 @@ export function createMediaInspector({
           const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
           return buffer.subarray(0, bytesRead);
         };
-        return await turns.run(tenant, () => inspect({ sizeBytes, read }));
+        return await turns.run(tenant, (isPatient) => inspect({ sizeBytes, read }, isPatient));
       } finally {
         await handle.close();
       }
@@ -221,7 +244,7 @@ export function createMediaInspector({
     inspectBytes(tenant, bytes) {
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       const read = (start: number, end: number): Promise<Buffer> => Promise.resolve(buffer.subarray(start, end));
-      return turns.run(tenant, () => inspect({ sizeBytes: bytes.byteLength, read }));
+      return turns.run(tenant, (isPatient) => inspect({ sizeBytes: bytes.byteLength, read }, isPatient));
     },
     async close() {
       isClosed = true;

@@ -62,11 +62,8 @@ export interface MediaChildOptions {
   readonly maxMemoryMb: number;
   /** Processor time of all its threads, in seconds; 1800 if omitted. In the sandbox only. */
   readonly maxCpuSeconds?: number;
-  /**
-   * Processor time after `allowCpu` that it may take at the priority of this process, in seconds, if its use can be
-   * measured; from then on everything else goes first. Absent: everything else goes first from the start.
-   */
-  readonly promptCpuSeconds?: number;
+  /** Whether it has the priority of this process until `letOthersFirst`; otherwise everything else goes first. */
+  readonly isPrompt?: boolean;
   /** Files that it reads, by absolute path: in the sandbox it sees no others. */
   readonly readable?: readonly string[];
   readonly signal?: AbortSignal | undefined;
@@ -100,8 +97,6 @@ export class MediaChild {
    * there.
    */
   #cpuBound: { readonly endsAt: number; readonly seconds: number } | undefined;
-  /** The processor time until which it keeps the priority of this process. */
-  #promptUntil = Infinity;
   #watch: NodeJS.Timeout | undefined;
   /** What it has exceeded, as seen from outside. */
   #excess: { readonly reason: KillReason; readonly problem: string } | undefined;
@@ -119,7 +114,7 @@ export class MediaChild {
       windowsHide: true,
     });
     // In the sandbox the command line does this first: what it starts is another process.
-    if (!this.#isConfined && options.promptCpuSeconds === undefined) lowerProcessPriority(this.#process.pid);
+    if (!this.#isConfined && options.isPrompt !== true) lowerProcessPriority(this.#process.pid);
     [this.#toChild, this.#fromChild] = this.#process.stdio.slice(3) as [Duplex, Duplex];
     // A broken pipe is reported by the end of the child, which is where all callers look.
     this.#toChild.on('error', () => {});
@@ -207,22 +202,13 @@ export class MediaChild {
 
   /** From now on, and until the next call, the child may use this much processor time, where it can be measured. */
   allowCpu(seconds: number): void {
-    const { promptCpuSeconds = Infinity } = this.#options;
-    const now = this.#cpuSeconds();
-    this.#cpuBound = { endsAt: now + seconds, seconds };
-    this.#promptUntil = now + promptCpuSeconds;
+    this.#cpuBound = { endsAt: this.#cpuSeconds() + seconds, seconds };
   }
 
-  /**
-   * Ends the file for which `allowCpu` was called: what the child takes until the next one is not measured.
-   *
-   * @returns whether the file took no more than it may take promptly. Otherwise the child may be behind everything
-   *   else, or be so at any moment, and its priority cannot be raised again.
-   */
-  endFile(): boolean {
-    const isPrompt = this.#cpuSeconds() <= this.#promptUntil;
-    this.#promptUntil = Infinity;
-    return isPrompt;
+  /** From now on everything else goes first; its priority cannot be raised again. */
+  letOthersFirst(): void {
+    const { pid } = this.#process;
+    if (pid !== undefined) lowerTreePriority(pid, MAX_PROCESSES);
   }
 
   /** The processor time that the child has taken, as measured from outside. */
@@ -281,10 +267,6 @@ export class MediaChild {
       this.#excess = { reason: 'cpu', problem: cpuProblem(this.#cpuBound.seconds) };
     }
     if (this.#excess !== undefined) this.#kill();
-    else if (cpuSeconds > this.#promptUntil) {
-      // Again each time: a thread may have been started meanwhile.
-      lowerTreePriority(pid, MAX_PROCESSES);
-    }
   }
 
   #memoryProblem(): string {

@@ -11,11 +11,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
 import { writeAudio } from '../src/encode.ts';
-import { UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
+import { AT_ONCE, UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
 import { createRandom } from '@darkroom/testing/random';
 import { HOSTILE_CONTAINERS, matroskaBlocks, mp4, oggPages } from '@darkroom/testing/hostile-containers';
 import { mutated } from '@darkroom/testing/mutations';
-import { AT_ONCE, sourceOf } from './sources.ts';
+import { sourceOf } from './sources.ts';
 import { tone, writeVideo } from './samples.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 10);

@@ -19,9 +19,9 @@ import {
 } from 'mediabunny';
 import sharp from 'sharp';
 import { writeAudio } from '../src/encode.ts';
-import { UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
+import { AT_ONCE, UnsupportedMediaError, createMediaInspector } from '../src/inspect.ts';
 import { PACKAGE_DIRECTORY } from '../src/program-files.ts';
-import { AT_ONCE, sourceOf } from './sources.ts';
+import { sourceOf } from './sources.ts';
 import type { ByteRange } from './sources.ts';
 import { tone, writeVideo } from './samples.ts';
 

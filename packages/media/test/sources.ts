@@ -1,6 +1,5 @@
 /** Files in memory as the sources of an inspection. */
 import type { ByteSource } from '../src/byte-source.ts';
-import type { Turns } from '../src/inspect.ts';
 
 /** Bytes from `start` to before `end`. */
 export interface ByteRange {
@@ -18,6 +17,3 @@ export function sourceOf(bytes: Uint8Array, ranges: ByteRange[] = []): ByteSourc
     },
   };
 }
-
-/** Turns that let everything be read at once. */
-export const AT_ONCE: Turns = { run: (_tenant, work) => work() };

@@ -160,8 +160,7 @@ export async function runAttackCampaign({
     }
     report('the attack is over: waiting until nothing is under way');
     await Promise.all([endNeighbour(neighbour), sleep(HEALING_MS)]);
-    for (const account of accounts.values()) await cancelWaitingBatches(world, account);
-    const unrest = mutant !== undefined ? undefined : await waitForIdle(world, QUIET_WITHIN_MS);
+    const unrest = mutant !== undefined ? undefined : await waitForIdleWithoutBatches(world, accounts);
     memoryEnd.abort();
     // Their connections' requests are over, and they get no more orders.
     for (const attacker of attackers) await attacker.kill();
@@ -245,7 +244,29 @@ interface BatchPage {
   readonly has_more: boolean;
 }
 
-/** A batch whose key may spend no more today would wait for the rest of its day: its account cancels it. */
+/**
+ * Waits for an idle world. A batch whose key may spend no more today would wait for the rest of its day: its account
+ * cancels it, again and again, because a batch says what it waits for only when its turn has come.
+ */
+async function waitForIdleWithoutBatches(
+  world: World,
+  accounts: ReadonlyMap<string, WorldAccount>,
+): Promise<Unrest | undefined> {
+  const over = new AbortController();
+  const cancelling = (async () => {
+    while (!over.signal.aborted) {
+      for (const account of accounts.values()) await cancelWaitingBatches(world, account);
+      await sleep(5_000);
+    }
+  })();
+  try {
+    return await waitForIdle(world, QUIET_WITHIN_MS);
+  } finally {
+    over.abort();
+    await cancelling;
+  }
+}
+
 async function cancelWaitingBatches(world: World, { key }: WorldAccount): Promise<void> {
   const batches = `${world.apiUrls[0]}/v1/batches`;
   for (let after = ''; ;) {

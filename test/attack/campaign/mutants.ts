@@ -68,8 +68,16 @@ export const MUTANTS: readonly AttackMutant[] = [
     attack: 'batches that wait',
     patches: [
       { file: 'src/batches/advance.js', find: 'const STEP_MS = 20_000;', replace: 'const STEP_MS = 2_000_000;' },
-      { file: 'src/batches/advance.js', find: 'const IDLE_MS = 2_000;', replace: 'const IDLE_MS = 2_000_000;' },
-      { file: 'src/processes/runners.js', find: 'count >= free', replace: 'false' },
+      {
+        file: 'src/batches/advance.js',
+        find: 'isPatient || isCrowded() ? 0 : IDLE_MS',
+        replace: 'Infinity',
+      },
+      {
+        file: 'src/processes/runners.js',
+        find: '(shares.get(accountId) ?? 0) >= slots - running.size',
+        replace: 'false',
+      },
     ],
   },
   {

@@ -1,7 +1,7 @@
 /** The input of `models try`: from its arguments, with files for the fields that a provider sends itself. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
+import { AT_ONCE, UnsupportedMediaError, createMediaInspector } from '@darkroom/media/inspect';
 import { isDataUrl, parseDataUrl } from '../../../domain/data-url.ts';
 import { errorCodeOf } from '../../../domain/darkroom-error.ts';
 import { isRecord } from '../../../domain/json.ts';
@@ -148,7 +148,7 @@ export async function stageMedia(
       throw new AdminError(`${option}: the provider fetches ${position} from its URL; give that with --input`);
     }
   }
-  const inspector = createMediaInspector({ turns: { run: (_tenant, work) => work() } });
+  const inspector = createMediaInspector({ turns: AT_ONCE });
   const media = new Map<string, InputFile>();
   try {
     for (const [index, field] of fields.filter(isTaken).entries()) {

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { createMediaInspector } from '@darkroom/media/inspect';
+import { AT_ONCE, createMediaInspector } from '@darkroom/media/inspect';
 import { definitionHash } from '../../../catalogue/definition.ts';
 import { readVerifications, recordVerification } from '../../../catalogue/live-verifications.ts';
 import type { LiveVerification } from '../../../catalogue/live-verifications.ts';
@@ -121,7 +121,7 @@ async function runEach(
   runs: readonly StagedRun[],
   before: readonly LiveVerification[],
 ) {
-  const inspector = createMediaInspector({ turns: { run: (_tenant, work) => work() } });
+  const inspector = createMediaInspector({ turns: AT_ONCE });
   const interrupts = startStopping();
   const results = [];
   try {
