@@ -1,5 +1,5 @@
 /**
- * Builds `dist`: the compiled program, the bundle of the workflows that workers run, the list of the models that have
+ * Builds `dist`: the compiled program and its bundle, the bundle of the workflows that workers run, the list of the models that have
  * no problem, the dashboard, the guide, the command-line client as one file, and for developers the compiled tests and
  * benchmarks. Each is skipped while the content of its sources has not changed.
  */
@@ -52,6 +52,11 @@ async function partsOf(root) {
     stamp: 'dist/.tests-hash',
     products: ['dist/test/support/run-tests.js', ...inPackages([...packages, DASHBOARD, GUIDE], 'dist')],
   };
+  const programBundle = {
+    sources: [...program.sources, 'scripts/program-bundle.mjs'],
+    stamp: 'dist/.program-bundle-hash',
+    products: ['dist/program/program.js'],
+  };
   const bundle = {
     sources: ['workflows', 'src/domain', 'src/temporal', ...packageSources, 'package-lock.json'],
     stamp: 'dist/.bundle-hash',
@@ -92,7 +97,7 @@ async function partsOf(root) {
     stamp: 'dist/.client-hash',
     products: ['packages/cli/dist/darkroom-cli.mjs'],
   };
-  return { program, tests, bundle, proofs, dashboard, guide, client };
+  return { program, tests, programBundle, bundle, proofs, dashboard, guide, client };
 }
 
 async function listPackages(root) {
@@ -114,7 +119,7 @@ async function listPackages(root) {
  *   a type error is reported, and they run nevertheless.
  */
 export async function build(root, { report, withTests }) {
-  const { program, tests, bundle, proofs, dashboard, guide, client } = await partsOf(root);
+  const { program, tests, programBundle, bundle, proofs, dashboard, guide, client } = await partsOf(root);
   const run = stepsOf(root, report);
   const compile = (project) => run('The compiler', path.join(root, 'node_modules/.bin/tsc'), ['--build', project]);
   if (withTests) {
@@ -131,6 +136,13 @@ export async function build(root, { report, withTests }) {
       throw new Error('The program does not compile.');
     });
   }
+  await unlessCurrent(root, programBundle, async () => {
+    report('Bundling the program.');
+    const script = path.join(root, 'scripts/program-bundle.mjs');
+    if (!(await run('The bundle of the program', process.execPath, [script])))
+      throw new Error('The program could not be bundled.');
+    return true;
+  });
   await unlessCurrent(root, bundle, async () => {
     report('Bundling the workflows.');
     const script = path.join(root, 'dist/src/temporal/build-workflow-bundle.js');

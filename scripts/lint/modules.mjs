@@ -47,6 +47,7 @@ export const MODULES = [
   'src/standalone',
   'src/context.ts',
   'src/commands',
+  'src/program.ts',
   'src/main.ts',
   'packages/dashboard',
   'packages/guide',

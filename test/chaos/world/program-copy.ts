@@ -1,7 +1,7 @@
 /**
  * The built program in the campaign's own directory: a later build does not affect it, and a mutant affects only it.
  */
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PACKAGE_ROOT, packageFile } from '../../../src/config/package-root.ts';
 
@@ -20,6 +20,8 @@ export async function copyProgram(target: string, patches: readonly Patch[]): Pr
     await cp(packageFile(name), path.join(target, name), { recursive: true });
   }
   await symlink(path.join(PACKAGE_ROOT, 'node_modules'), path.join(target, 'node_modules'));
+  // Patches are of modules.
+  if (patches.length > 0) await rm(path.join(target, 'dist/program'), { recursive: true });
   for (const { file, find, replace } of patches) {
     const place = path.join(target, 'dist', file);
     const text = await readFile(place, 'utf8');
