@@ -1,6 +1,6 @@
 # One image for every role; the command names it: migrate, api, worker, admin. Configured by environment only
 # (.env.example). Debian and not Alpine: Temporal's core and the image libraries need glibc.
-# docker/images.lock.json holds it with its digest, once a release has filled that in (`npm run images`).
+# deploy/docker/images.lock.json holds it with its digest, once a release has filled that in (`npm run images`).
 ARG NODE_IMAGE=node:24-bookworm-slim
 # The Debian that NODE_IMAGE is made from, without npm and the other tools of builds.
 ARG RUNTIME_IMAGE=debian:bookworm-slim
@@ -52,7 +52,7 @@ RUN find dist node_modules packages -type f '(' -name '*.map' -o -name '*.ts' -o
 RUN chmod 0711 /usr/local/bin/node
 # The bill of materials lists what is left, and the packages of the Debian that it runs on.
 COPY --from=runtime /var/lib/dpkg/status dpkg-status
-COPY docker/image-sbom.mjs ./
+COPY deploy/docker/image-sbom.mjs ./
 RUN node image-sbom.mjs dpkg-status > sbom.cdx.json
 
 FROM runtime

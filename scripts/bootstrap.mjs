@@ -132,10 +132,10 @@ async function runRole(role, args) {
   return handOver(process.execPath, [MAIN, role, ...args]);
 }
 
-/** `bench`: ours compared with raw Temporal; `bench <name>`: what bench/<name>/run.ts measures. */
+/** `bench`: ours compared with raw Temporal; `bench <name>`: what test/bench/<name>/run.ts measures. */
 async function bench(args) {
   const isNamed = /^\w[\w-]*$/.test(args[0] ?? '');
-  const [file, rest] = isNamed ? [`bench/${args[0]}/run.ts`, args.slice(1)] : ['bench/run.ts', args];
+  const [file, rest] = isNamed ? [`test/bench/${args[0]}/run.ts`, args.slice(1)] : ['test/bench/run.ts', args];
   if (!existsSync(file)) fail(`There is no ${file}.`);
   return runCompiled(file, rest);
 }
@@ -159,28 +159,28 @@ async function cli(args) {
 /** One of the small programs among the tests and tools: one that renders a file, records or fills something. */
 async function ts([file = '', ...args]) {
   if (!existsSync(file) || !file.endsWith('.ts'))
-    fail('Usage: npm run ts -- <a .ts file of test, bench or tools> <arguments>');
+    fail('Usage: npm run ts -- <a .ts file of test or scripts> <arguments>');
   return runCompiled(file, args);
 }
 
 /** The files of a release, without publishing any. */
 async function release(args) {
-  return runCompiled('tools/release/run.ts', args);
+  return runCompiled('scripts/release/run.ts', args);
 }
 
 /** The base images of the container files, and their digests. */
 async function images(args) {
-  return runCompiled('tools/images/run.ts', args);
+  return runCompiled('scripts/images/run.ts', args);
 }
 
 /** Shows the output of every embedded model. */
 async function gallery(args) {
-  return runCompiled('tools/gallery/run.ts', args);
+  return runCompiled('scripts/gallery/run.ts', args);
 }
 
 /** Takes screenshots of the dashboard for the documents. */
 async function screenshots(args) {
-  return runCompiled('tools/screenshots/run.ts', args);
+  return runCompiled('scripts/screenshots/run.ts', args);
 }
 
 /** The container files with a real engine, which is started if none runs. The image builds the program itself. */

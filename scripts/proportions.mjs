@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const ROOT = path.join(import.meta.dirname, '..');
 const SERVICE = /^(src|workflows|activities)\/.*\.ts$/;
 /** Histories of workflows are recorded, not written. */
-const TEST = /^test\/(?!histories\/).*\.(ts|mjs|tsv|sql|go|py)$/;
+const TEST = /^test\/(?!histories\/|bench\/).*\.(ts|mjs|tsv|sql|go|py)$/;
 const SHORT_LINES = 40;
 const JOINABLE_LINES = 60;
 /** A rule or the alignment of a table is no word. */

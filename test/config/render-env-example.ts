@@ -73,7 +73,7 @@ export const COMPOSE_VARIABLES: Readonly<Record<string, Variable>> = {
 
 /** @param of the image it is the base of, or the program. */
 function baseImage(of: string): Variable {
-  return { kind: 'text', fallback: '', help: `Base image of ${of}; empty: that of docker/images.lock.json.` };
+  return { kind: 'text', fallback: '', help: `Base image of ${of}; empty: that of deploy/docker/images.lock.json.` };
 }
 
 /** The whole file. */

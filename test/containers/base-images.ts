@@ -104,7 +104,7 @@ async function describeImages(): Promise<readonly BaseImage[]> {
   const nameOf = (image: readonly [string, string] | undefined): string => image?.join(':') ?? '';
   const [, temporalVersion = ''] = server ?? [];
   // The version that the Temporal CLI contains: the checksum database does not know the module of every image.
-  const pinned = await readFile(packageFile('tools/temporal/go.mod'), 'utf8');
+  const pinned = await readFile(packageFile('scripts/temporal/go.mod'), 'utf8');
   const [, uiVersion = ''] = /github\.com\/temporalio\/ui-server\/v2 v(\S+)/.exec(pinned) ?? [];
   const uiPrograms = {
     directory: `temporal-ui-${uiVersion}`,

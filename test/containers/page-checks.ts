@@ -83,7 +83,9 @@ export const PAGE_CHECKS: readonly Check[] = [
       assert.equal((await client.send('GET', '/metrics')).status, 404);
       for (const role of ['api', 'worker']) {
         assert.ok(
-          (await readFile(packageFile('docker/prometheus/prometheus.yml'), 'utf8')).includes(`${role}:${METRICS_PORT}`),
+          (await readFile(packageFile('deploy/docker/prometheus/prometheus.yml'), 'utf8')).includes(
+            `${role}:${METRICS_PORT}`,
+          ),
         );
         const network = ['--network', `${PROJECT}_default`, '--entrypoint', 'node', IMAGE];
         const elsewhere = [...network, '-e', READ_METRICS, `http://${role}:${METRICS_PORT}/metrics`];

@@ -126,7 +126,7 @@ describe('released migrations', () => {
     for (const [name, hash] of Object.entries(migrations)) {
       const text = await readFile(packageFile(path.join('migrations', name)), 'utf8');
       const found = createHash('sha256').update(text).digest('hex');
-      assert.equal(found, hash, `${name} is released; until then, record the fixture anew (tools/release-fixture)`);
+      assert.equal(found, hash, `${name} is released; until then, record the fixture anew (scripts/release-fixture)`);
     }
   });
 });

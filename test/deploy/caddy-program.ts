@@ -55,9 +55,9 @@ export function documentedCaddyfile(site: string, apis: readonly string[]): stri
   return block.replace('api.example.com', site).replace('10.0.0.1:8787 10.0.0.2:8787', apis.join(' '));
 }
 
-/** The site of the API of docker/caddy/Caddyfile, without that of Temporal's Web UI. */
+/** The site of the API of deploy/docker/caddy/Caddyfile, without that of Temporal's Web UI. */
 export function shippedCaddyfile(site: string, apis: readonly string[]): string {
-  const file = readFileSync(packageFile('docker/caddy/Caddyfile'), 'utf8');
+  const file = readFileSync(packageFile('deploy/docker/caddy/Caddyfile'), 'utf8');
   const [, block = ''] = /\n(\{\$SITE_ADDRESS\} \{\n[^]*?\n\}\n)/.exec(file) ?? [];
   return block.replace('{$SITE_ADDRESS}', site).replace('{$UPSTREAM}', apis.join(' '));
 }

@@ -129,7 +129,7 @@ describe('docker-compose.yml', () => {
   it('publishes only the ports of the proxy, and Temporal’s Web UI only behind a login', async () => {
     const compose = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true }) as ComposeFile;
     const publishing = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
-    const caddyfile = await readFile(packageFile('docker/caddy/Caddyfile'), 'utf8');
+    const caddyfile = await readFile(packageFile('deploy/docker/caddy/Caddyfile'), 'utf8');
 
     assert.deepEqual(
       publishing.map(([name]) => name),
@@ -142,7 +142,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('runs the Temporal version of the embedded dev server, and sets it up with the tools of that version', async () => {
-    const pinned = await readFile(packageFile('tools/temporal/go.mod'), 'utf8');
+    const pinned = await readFile(packageFile('scripts/temporal/go.mod'), 'utf8');
     const [, version] = /go\.temporal\.io\/server v(\S+)/.exec(pinned) ?? [];
 
     assert.deepEqual(composeImage('temporal'), ['temporalio/server', version]);
@@ -191,7 +191,7 @@ describe('the Dockerfile', () => {
 
     const missing = [...new Set(found)].filter((name) => !new RegExp(`^COPY .*\\b${name}$`, 'm').test(runtime));
     // Only `npm start` builds a Temporal server.
-    assert.deepEqual(missing, ['tools']);
+    assert.deepEqual(missing, ['scripts']);
   });
 
   it('runs as a user that is not root, on a supported version of Node', async () => {

@@ -8,19 +8,19 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { problemsOf, withImages } from '../../tools/images/lock.ts';
-import type { ImageLock } from '../../tools/images/lock.ts';
-import { resolveDigest } from '../../tools/images/registry.ts';
+import { problemsOf, withImages } from '../../scripts/images/lock.ts';
+import type { ImageLock } from '../../scripts/images/lock.ts';
+import { resolveDigest } from '../../scripts/images/registry.ts';
 
 const MANIFEST = '{"schemaVersion":2}';
 const MANIFEST_DIGEST = `sha256:${createHash('sha256').update(MANIFEST).digest('hex')}`;
 const OTHER_DIGEST = `sha256:${'0'.repeat(64)}`;
 
-describe('docker/images.lock.json', () => {
+describe('deploy/docker/images.lock.json', () => {
   let lock: ImageLock;
   let files: readonly string[];
   before(async () => {
-    lock = JSON.parse(await readFile(packageFile('docker/images.lock.json'), 'utf8')) as ImageLock;
+    lock = JSON.parse(await readFile(packageFile('deploy/docker/images.lock.json'), 'utf8')) as ImageLock;
     files = await Promise.all(['Dockerfile', 'docker-compose.yml'].map((name) => readFile(packageFile(name), 'utf8')));
   });
 

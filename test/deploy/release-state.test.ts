@@ -5,14 +5,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
-import { readReleaseState } from '../../tools/release/versions.ts';
+import { readReleaseState } from '../../scripts/release/versions.ts';
 
 const FILES = [
   'package.json',
   'CHANGELOG.md',
   'Dockerfile',
   'docker-compose.yml',
-  'docker/images.lock.json',
+  'deploy/docker/images.lock.json',
   'deploy/helm/Chart.yaml',
   'packages/sdk-python/pyproject.toml',
   'packages/sdk-js/package.json',
@@ -62,7 +62,7 @@ describe('the state of a release', () => {
       await change(file, version, '1.2.0');
     }
     await writeFile(path.join(root, 'CHANGELOG.md'), CHANGELOG);
-    const lock = JSON.parse(await readFile(path.join(root, 'docker/images.lock.json'), 'utf8')) as Record<
+    const lock = JSON.parse(await readFile(path.join(root, 'deploy/docker/images.lock.json'), 'utf8')) as Record<
       string,
       { image: string; digest: string | null }
     >;
@@ -81,7 +81,7 @@ describe('the state of a release', () => {
         text.replace(`ARG ${name}=${image}\n`, `ARG ${name}=${image}@${digest}\n`),
       );
     }
-    await writeFile(path.join(root, 'docker/images.lock.json'), JSON.stringify(lock));
+    await writeFile(path.join(root, 'deploy/docker/images.lock.json'), JSON.stringify(lock));
   }
 
   it('has no problem in this repository, whatever is left to do for the next release', async () => {
@@ -152,7 +152,7 @@ describe('the state of a release', () => {
 
   it('is not ready with a base image that has no digest', async () => {
     await prepare();
-    await cp(packageFile('docker/images.lock.json'), path.join(root, 'docker/images.lock.json'));
+    await cp(packageFile('deploy/docker/images.lock.json'), path.join(root, 'deploy/docker/images.lock.json'));
 
     assert.ok((await read()).unfinished.some((problem) => problem.startsWith('NODE_IMAGE:')));
   });

@@ -39,7 +39,7 @@ export function obtainTemporalPrograms(version: string): Promise<string> {
  * @param programs the directory that contains the programs. @param server what the script reads: `SQL_HOST` and so on.
  */
 export async function setUpTemporalSchema(programs: string, server: NodeJS.ProcessEnv): Promise<void> {
-  await promisify(execFile)('sh', [packageFile('docker/temporal/setup-schema.sh')], {
+  await promisify(execFile)('sh', [packageFile('deploy/docker/temporal/setup-schema.sh')], {
     env: { PATH: `${programs}${path.delimiter}${process.env['PATH']}`, ...server },
   });
 }

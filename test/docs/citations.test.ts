@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 
-const DIRECTORIES = ['packages', 'src', 'activities', 'workflows', 'test', 'bench', 'migrations', 'docs'];
+const DIRECTORIES = ['packages', 'src', 'activities', 'workflows', 'test', 'migrations', 'docs'];
 const IGNORED = /(?:^|\/)(?:node_modules|dist|histories|fixtures)\//;
 const READ = /\.(?:ts|tsx|md|sql)$/;
 

@@ -120,7 +120,7 @@ describe('the Helm chart', () => {
     });
   }
 
-  it('brings for a trial the scripts of docker/ and the images of docker-compose.yml', async () => {
+  it('brings for a trial the scripts of deploy/docker/ and the images of docker-compose.yml', async () => {
     const objects = parseAllDocuments(await read('examples/backing.yaml')).map(
       (document) => document.toJS() as Backing,
     );
@@ -131,9 +131,9 @@ describe('the Helm chart', () => {
     });
 
     assert.deepEqual(scripts, {
-      'create-databases.sh': await readFile(packageFile('docker/postgres/create-databases.sh'), 'utf8'),
-      'setup-schema.sh': await readFile(packageFile('docker/temporal/setup-schema.sh'), 'utf8'),
-      'dynamic-config.yaml': await readFile(packageFile('docker/temporal/dynamic-config.yaml'), 'utf8'),
+      'create-databases.sh': await readFile(packageFile('deploy/docker/postgres/create-databases.sh'), 'utf8'),
+      'setup-schema.sh': await readFile(packageFile('deploy/docker/temporal/setup-schema.sh'), 'utf8'),
+      'dynamic-config.yaml': await readFile(packageFile('deploy/docker/temporal/dynamic-config.yaml'), 'utf8'),
     });
     for (const [name, service] of [
       ['postgres', 'postgres'],

@@ -88,7 +88,7 @@ describe('the layouts of machines', () => {
 describe('the proxies', () => {
   for (const [name, caddyfile] of [
     ['docs/operations/scale.md', documentedCaddyfile],
-    ['docker/caddy/Caddyfile', shippedCaddyfile],
+    ['deploy/docker/caddy/Caddyfile', shippedCaddyfile],
   ] as const) {
     it(`answer with the error of the API where no api does: ${name}`, () => {
       const text = caddyfile('http://example', ['api:8787']);

@@ -72,8 +72,8 @@ export function renderHelmChart(): ReadonlyMap<string, string> {
     [`${CHART}/values.schema.json`, `${JSON.stringify(schema, undefined, 2)}\n`],
     [`${CHART}/files/settings.txt`, `${namesOfSettings().join('\n')}\n`],
     [`${CHART}/files/defaults.json`, `${JSON.stringify(defaultsOfTimes(), undefined, 2)}\n`],
-    [`${CHART}/files/alerts.yml`, read('docker/prometheus/alerts.yml')],
-    [`${CHART}/files/darkroom.json`, read('docker/grafana/darkroom.json')],
+    [`${CHART}/files/alerts.yml`, read('deploy/docker/prometheus/alerts.yml')],
+    [`${CHART}/files/darkroom.json`, read('deploy/docker/grafana/darkroom.json')],
     [`${CHART}/README.md`, withTable(read(`${CHART}/README.md`), renderTable(schema))],
   ]);
 }

@@ -32,7 +32,7 @@ export function whyNoMonitoring(): string | false {
   return whyNoDebianProgram(PROMETHEUS) || whyNoGoPrograms(ALERTMANAGER);
 }
 
-/** Of a rule of docker/prometheus/alerts.yml. */
+/** Of a rule of deploy/docker/prometheus/alerts.yml. */
 export interface Rule {
   readonly alert: string;
   readonly expr: string;
@@ -41,7 +41,7 @@ export interface Rule {
 
 /** @returns the shipped rules. */
 export async function readRules(): Promise<readonly Rule[]> {
-  const file = await readFile(packageFile('docker/prometheus/alerts.yml'), 'utf8');
+  const file = await readFile(packageFile('deploy/docker/prometheus/alerts.yml'), 'utf8');
   return (parse(file) as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 }
 
@@ -134,7 +134,7 @@ async function writeFiles(
   targets: Readonly<Record<string, readonly string[]>>,
   urls: { readonly darkroomUrl: string; readonly alertmanager: string; readonly receiver: string },
 ): Promise<void> {
-  const shipped = parse(await readFile(packageFile('docker/prometheus/prometheus.yml'), 'utf8')) as {
+  const shipped = parse(await readFile(packageFile('deploy/docker/prometheus/prometheus.yml'), 'utf8')) as {
     global: { external_labels: Record<string, string> };
     scrape_configs: { job_name: string; static_configs: unknown }[];
   } & Record<string, unknown>;
@@ -142,7 +142,7 @@ async function writeFiles(
   shipped['alerting'] = { alertmanagers: [{ static_configs: [{ targets: [urls.alertmanager] }] }] };
   for (const job of shipped.scrape_configs) job.static_configs = [{ targets: targets[job.job_name] ?? [] }];
   await writeFile(path.join(directory, 'prometheus.yml'), stringify(shipped));
-  await copyFile(packageFile('docker/prometheus/alerts.yml'), path.join(directory, 'alerts.yml'));
+  await copyFile(packageFile('deploy/docker/prometheus/alerts.yml'), path.join(directory, 'alerts.yml'));
   const alertmanager = {
     // Each alert by itself, and at once.
     route: { receiver: 'drills', group_by: ['...'], group_wait: '0s', group_interval: '1s', repeat_interval: '4h' },

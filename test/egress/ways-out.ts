@@ -29,6 +29,7 @@ export const CONNECTING: Readonly<Record<string, Reviewed>> = {
     ways: ['dns.lookup'],
     reason: "resolves the names of upstreams, from the operator's model files",
   },
+  'src/main.ts': { ways: ['import'], reason: "loads the program's own bundle, by its path beside this module" },
   'src/standalone/postgres.ts': {
     ways: ['child_process.execFile', 'createRequire', 'import'],
     reason:

@@ -16,7 +16,7 @@ const SLIVER = BACKLOG / 10;
 describe('an account with five thousand tasks waiting', () => {
   let darkroom: Darkroom;
   before(async () => {
-    darkroom = await startDarkroom({ environment: { MODELS_DIR: packageFile('bench/models') } });
+    darkroom = await startDarkroom({ environment: { MODELS_DIR: packageFile('test/bench/models') } });
   });
   after(() => darkroom.stop());
 

@@ -14,7 +14,7 @@ describe('a store that is unavailable until the deadline', () => {
   let modelsDir: string;
   before(async () => {
     modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
-    const swatch = JSON.parse(await readFile(packageFile('bench/models/swatch.json'), 'utf8')) as Record<
+    const swatch = JSON.parse(await readFile(packageFile('test/bench/models/swatch.json'), 'utf8')) as Record<
       string,
       unknown
     >;

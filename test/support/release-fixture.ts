@@ -1,5 +1,5 @@
 /**
- * Loads the database of an earlier release, as `tools/release-fixture` recorded it, so that upgrades are tested with
+ * Loads the database of an earlier release, as `scripts/release-fixture` recorded it, so that upgrades are tested with
  * the data of that release and not with what this one would have written.
  */
 import { createReadStream } from 'node:fs';

@@ -20,12 +20,12 @@ async function yaml<T>(file: string): Promise<T> {
 }
 
 async function rules(): Promise<readonly Rule[]> {
-  const { groups } = await yaml<{ groups: { name: string; rules: Rule[] }[] }>('docker/prometheus/alerts.yml');
+  const { groups } = await yaml<{ groups: { name: string; rules: Rule[] }[] }>('deploy/docker/prometheus/alerts.yml');
   return groups.flatMap((group) => group.rules);
 }
 
 async function dashboardQueries(): Promise<readonly string[]> {
-  const text = await readFile(packageFile('docker/grafana/darkroom.json'), 'utf8');
+  const text = await readFile(packageFile('deploy/docker/grafana/darkroom.json'), 'utf8');
   const { panels } = JSON.parse(text) as { panels: { targets?: { expr: string }[] }[] };
   return panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 }
@@ -142,7 +142,7 @@ describe('the files for Prometheus and Grafana', () => {
 
   it('scrape the jobs that the alerts use, by the rule file beside them', async () => {
     const config = await yaml<{ rule_files: string[]; scrape_configs: { job_name: string }[] }>(
-      'docker/prometheus/prometheus.yml',
+      'deploy/docker/prometheus/prometheus.yml',
     );
     assert.deepEqual(config.rule_files, ['alerts.yml']);
     assert.deepEqual(

@@ -22,7 +22,7 @@ const CREATE = { model: 'darkroom/poster', input: { prompt: 'a lighthouse' } };
 
 for (const [name, caddyfile] of [
   ['docs/operations/scale.md', documentedCaddyfile],
-  ['docker/caddy/Caddyfile', shippedCaddyfile],
+  ['deploy/docker/caddy/Caddyfile', shippedCaddyfile],
 ] as const) {
   describe(`a client of the proxy of ${name}`, { skip: whyNoCaddy() }, () => {
     let wire: DatabaseWire;

@@ -1,5 +1,5 @@
 /**
- * What the Helm chart gives Prometheus, Grafana and autoscalers: the same alerts and dashboard as `docker/`, and what
+ * What the Helm chart gives Prometheus, Grafana and autoscalers: the same alerts and dashboard as `deploy/docker/`, and what
  * workers are scaled by.
  */
 import assert from 'node:assert/strict';
@@ -22,9 +22,9 @@ describe('the metrics of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     everything = await render(helm, await readValues('ci/everything-values.yaml'));
   });
 
-  it('alert as docker/prometheus/alerts.yml, and show the dashboard of docker/grafana', async () => {
+  it('alert as deploy/docker/prometheus/alerts.yml, and show the dashboard of deploy/docker/grafana', async () => {
     type Groups = { groups: { name: string; rules: Record<string, unknown>[] }[] };
-    const source = parse(await readFile(packageFile('docker/prometheus/alerts.yml'), 'utf8')) as Groups;
+    const source = parse(await readFile(packageFile('deploy/docker/prometheus/alerts.yml'), 'utf8')) as Groups;
     const values = withValue(await readValues('ci/minimal-values.yaml'), 'metrics', {
       prometheusRule: { enabled: true },
       dashboards: { enabled: true },
@@ -49,7 +49,7 @@ describe('the metrics of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_00
     const dashboard = findObject(objects, 'ConfigMap', '-dashboards').data?.['darkroom.json'];
     assert.deepEqual(
       JSON.parse(dashboard ?? ''),
-      JSON.parse(await readFile(packageFile('docker/grafana/darkroom.json'), 'utf8')),
+      JSON.parse(await readFile(packageFile('deploy/docker/grafana/darkroom.json'), 'utf8')),
     );
     const jobs = ofKind(everything, 'ServiceMonitor').map(({ spec }) => spec.endpoints[0]?.relabelings[0]);
     assert.deepEqual(

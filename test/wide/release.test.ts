@@ -60,7 +60,7 @@ describe('npm run release -- --dry-run', { skip: whyNoHelm() || whyNoPackage(PYT
   after(() => rm(directory, { recursive: true, force: true }));
 
   const make = (...args: readonly string[]) =>
-    run(process.execPath, [packageFile('dist/tools/release/run.js'), ...args], { cwd: packageFile('.') });
+    run(process.execPath, [packageFile('dist/scripts/release/run.js'), ...args], { cwd: packageFile('.') });
   const fileOf = (kind: string, ending = ''): string => {
     const { file } = release.artifacts.find((each) => each.kind === kind && each.file.endsWith(ending)) ?? {};
     assert.ok(file !== undefined, `no ${kind} ${ending}`);

@@ -14,7 +14,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import sharp from 'sharp';
 import { reservePort } from '../support/reserve-port.ts';
-import { verify } from '../../tools/gallery/verify.ts';
+import { verify } from '../../scripts/gallery/verify.ts';
 import { Machine, whyNotApart } from '../deploy/machine.ts';
 import { ApiClient } from '../support/api-client.ts';
 import type { ApiTask } from '../support/api-client.ts';
