@@ -28,7 +28,7 @@ const IDLE_SECONDS = 5;
  */
 const PASS_MS = 30_000;
 /**
- * About how many tasks a pass checks in Temporal, 50 a second: of more, each pass checks as many at random. An idle task
+ * About how many tasks a pass checks in Temporal, 50 a second; if there are more, a random sample of them. An idle task
  * is nearly always one whose worker waits for its provider, so that it can be checked less often; one past its deadline
  * is always checked.
  */
@@ -59,7 +59,7 @@ export function createReconcileTasks(
     });
 }
 
-/** What needs repair apart from tasks, and what the repair leaves behind. */
+/** Repairs callbacks, and cleans up after earlier repairs. */
 async function repairTheRest(
   context: ActivityContext,
   { database, isolate }: PassTools,

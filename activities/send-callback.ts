@@ -110,7 +110,7 @@ export function createSendCallback(
     }
   }
 
-  /** @throws {GenerationFailure} unless it was delivered, or nothing has to be sent any more. */
+  /** @throws {ApplicationFailure} unless it was delivered, or nothing has to be sent any more. */
   async function attemptOnce(taskId: TaskId, leftMs: () => number): Promise<DeliveryResult> {
     const begun = await beginOrPostpone(taskId, leftMs);
     if (begun === undefined) return { state: 'nothing_to_send' };

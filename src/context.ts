@@ -53,7 +53,7 @@ import type { WorkflowGateway } from './temporal/workflow-gateway.ts';
 import { createUpstreamSettings } from './upstreams/upstream-settings.ts';
 import { createUpstreams } from './upstreams/upstreams.ts';
 
-/** Opens what both need. Nothing is connected yet; `database.check()` and `store.check()` test whether it can be. */
+/** Opens what api and worker share. Nothing is connected yet: `database.check()` and `store.check()` try to. */
 export async function createFoundation(config: Config, logger: Logger, role: 'api' | 'worker'): Promise<Foundation> {
   const database = openDatabase(config.database, logger);
   const clock = createDatabaseClock({ database, logger, maxSkewMs: config.maxClockSkewMs });

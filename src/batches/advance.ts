@@ -22,19 +22,19 @@ import { validateBatch } from './validate.ts';
 
 /** How long one call works. */
 const STEP_MS = 20_000;
-/** How long it waits where there is nothing to feed, */
+/** The delay before the next step if this one did nothing. */
 const POLL_MS = 250;
-/** and where there was: the lines that end meanwhile are counted, and replaced, together. */
+/** The delay after a step that did something, so that lines that end meanwhile are counted and replaced together. */
 const PAUSE_MS = 100;
-/** How long there may be nothing to do before a batch leaves a slot that nothing else needs, */
+/** How long an idle batch keeps a slot that no other batch needs. */
 const IDLE_MS = 2_000;
-/** and when it comes back. */
+/** When an idle batch is resumed. */
 const RETURN_MS = 1_000;
-/** The same where its lines wait for what lasts hours in most cases: it leaves the slot at once then. */
+/** The same if its lines wait for something that usually takes hours; such a batch leaves its slot at once. */
 const RETURN_PATIENTLY_MS = 15_000;
 const PATIENT: ReadonlySet<WaitReason> = new Set(['account', 'daily_spend_cap']);
 
-/** `waits`: it has not ended, and for so many milliseconds it is left to others, or nothing is to be done. */
+/** `waits`: the batch has not ended; it is resumed after `ms` milliseconds, by any process. */
 export type AdvanceResult = { readonly kind: 'ended' } | { readonly kind: 'waits'; readonly ms: number };
 
 const markWaiting: Statement = {
@@ -63,7 +63,7 @@ export async function advanceBatch(
   isCrowded: () => boolean = () => false,
 ): Promise<AdvanceResult> {
   const batch = await readBatch(context.database, batchId);
-  // What a batch is read from never changes.
+  // The input file of a batch never changes, so one source serves every step.
   const source = createLineSource(context, batch, signal);
   try {
     return await advanceFor(context, batch, source, { signal, isCrowded });

@@ -20,7 +20,7 @@ const beginSnapshot: Statement = {
 };
 const takeTime: Statement = {
   name: 'take_time_for_ledger',
-  // Sums over millions of rows: minutes on a slow machine, and memory to sort in.
+  // Sums over millions of rows need minutes on a slow machine, and memory to sort in.
   text: `SELECT set_config('statement_timeout', '10min', true), set_config('work_mem', '64MB', true)`,
 };
 
@@ -42,15 +42,12 @@ export async function findViolations(transaction: Queryable): Promise<readonly L
   return found.slice(0, MAX_VIOLATIONS);
 }
 
-/**
- * The time limit of a verification statement, in milliseconds: longer than any takes. Our other statements have a much
- * shorter limit.
- */
+/** The time limit of a verification statement, in milliseconds. Our other statements have a much shorter limit. */
 const TIMEOUT_MS = 600_000;
 
 /**
- * What must hold for a part of the ledger. Each statement is set-based, so that it stays a matter of seconds for
- * millions of entries, and returns what does not hold as `rule`, `subject` and `detail`.
+ * What must hold for a part of the ledger. Each statement is set-based: it takes seconds for millions of entries
+ * on a fast machine, and minutes on a slow one. It returns what does not hold as `rule`, `subject` and `detail`.
  */
 function rules(name: string, select: string): Statement {
   return { name: `verify_${name}`, text: `${select} LIMIT ${MAX_VIOLATIONS}`, timeoutMs: TIMEOUT_MS };
@@ -194,7 +191,7 @@ const tasks = rules(
        OR s.captured <> t.captured_micro_usd`,
 );
 
-/** A row without a process is no call: it keeps out a hold that was never confirmed (migrations/0001_schema.sql). */
+/** A row without a process is no call: it blocks a late hold that was never confirmed (migrations/0001_schema.sql). */
 const textCalls = rules(
   'text_calls',
   `WITH settled AS (
@@ -207,7 +204,7 @@ const textCalls = rules(
       AND NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
                        AND e.amount_micro_usd = t.held_micro_usd AND e.account_id = t.account_id)
    UNION ALL
-   -- A process that was stopped for a month settles its call once more after that was pruned: its money is over then.
+   -- A process that was suspended for a month may settle a call again after it was pruned; its hold is settled by then.
    SELECT 'nothing is held for a call that never was', t.id, 'there is an entry of it'
      FROM text_calls t
     WHERE t.process_id IS NULL

@@ -2,17 +2,16 @@
  * Token buckets in memory whose tokens are leased from PostgreSQL (contract §7, docs/decisions/0015), so that any
  * number of processes share one limit and a process that serves many requests hardly ever queries the database.
  *
- * A lease is what its waiting requests need, and some spare tokens for the next ones: all processes that took a lease
- * lately have a tenth of a minute's tokens to spare together, a single one of them its share of that. If many
- * processes share a small limit, nothing is to spare, and each request queries the database. A process that does not
- * use its spare tokens takes fewer the next time. If a request needs more than there is, the process gets nothing:
- * the remaining tokens stay in the bucket, for its retry at any process.
+ * At most 1.1 minutes' worth of tokens can be used at any moment. A lease has the tokens that waiting requests need,
+ * and spare tokens for the next ones: all processes with a live lease share a tenth of a minute's tokens as spare
+ * ones. If many processes share a small limit, there are none, and each request queries the database. A process that
+ * does not use its spare tokens takes fewer the next time. If a request needs more than there is, the process gets
+ * nothing: the remaining tokens stay in the bucket, for its retry at any process.
  *
  * Spare tokens are used within a tenth of a minute, or returned with the next lease, or lost if that is some
- * seconds later. Until then they count against the capacity of the bucket, so that tokens in the bucket and spare
- * tokens elsewhere are together never more than a minute's. The lease of the requesting process no longer counts:
- * while it was unused the bucket filled up behind it, so that at any moment at most one lease more than a minute's
- * tokens can be used, the tenth by which a limit may be exceeded.
+ * seconds later. Until then they count against the capacity of the bucket, so that it and all leases together never
+ * have more than a minute's tokens. The lease of the requesting process no longer counts: while it was unused the
+ * bucket filled up behind it, which is the tenth by which a limit may be exceeded.
  *
  * What is spent beyond a lease is written to the bucket at once, which is below 0 then: every process waits until
  * time has paid it.
@@ -30,7 +29,7 @@ const LEASE_MS = 60_000 / LEASE_SHARE;
  * so that neither clocks nor responses have to be exact.
  */
 const LIVE_SECONDS = LEASE_MS / 1000 + 4;
-/** A bucket from a time that is further ahead than this is wrong: no request waits until that time has come. */
+/** A bucket whose time is further in the future than this was written with a wrong clock: no request waits for that. */
 const WRONG_CLOCK_SECONDS = 60;
 /**
  * The longest time before a process that found a bucket empty queries it again, regardless of the number of processes.

@@ -1,7 +1,7 @@
 /**
  * What an api process needs to answer text calls: the source of the answers and the ledger. Separate from
- * http-context.ts, because it is opened and closed: its lease is a row, and other processes have to settle what it has
- * not settled when it ends.
+ * http-context.ts, because it is opened and closed: the ledger holds a lease in PostgreSQL, and closing it settles open
+ * calls, so that other processes need not.
  */
 import { createUpstreamDatabase } from '../limits/row-databases.ts';
 import { openTextMoney } from '../text/money/text-money.ts';

@@ -6,11 +6,11 @@ import type { WaitReason } from '@darkroom/api/openai/batches';
 import { DarkroomError } from '../domain/darkroom-error.ts';
 
 /**
- * - `upstream_unavailable`: it could not be reached, cannot work, or its circuit breaker is open;
- * - `upstream_rate_limited`: it requires a pause;
- * - `upstream_timeout`: it fell silent, or took longer than a call may;
- * - `upstream_invalid`: what it sent does not conform to the protocol, or broke off in the middle;
- * - `upstream_refused`: it rejects this very request (4xx); its message stays here;
+ * - `upstream_unavailable`: the upstream could not be reached or cannot work, or its circuit breaker is open;
+ * - `upstream_rate_limited`: the upstream is rate limiting us;
+ * - `upstream_timeout`: the upstream stopped sending, or the call exceeded its time limit;
+ * - `upstream_invalid`: what the upstream sent does not conform to the protocol, or broke off in the middle;
+ * - `upstream_refused`: the upstream rejects this request (4xx); its message stays here;
  * - `interrupted`: this process stops.
  */
 export type TextFailureReason =
@@ -71,7 +71,7 @@ export class TextFailure extends DarkroomError {
 export class InvalidTextRequest extends DarkroomError {
   override readonly name = 'InvalidTextRequest';
   override readonly kind = 'invalid_request';
-  /** As OpenAI writes it: `messages.0.content`, `tools[1].function.name` … dotted here as everywhere in this API. */
+  /** A path with dots, as everywhere in this API: `tools.1.function.name`; OpenAI writes `tools[1].function.name`. */
   override readonly param: string | undefined;
   /** OpenAI's code for what is wrong, e.g. `unsupported_parameter`, `invalid_value`, `context_length_exceeded`. */
   override readonly code: string;

@@ -5,8 +5,9 @@ import { describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { PROGRAM_DIRECTORIES } from '../support/program-directories.ts';
 
-const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...operationsPages()];
-const FILE = /(?<![\w./-])(?:test|docs|docker|bench|models|migrations)\/[\w./-]+\.\w+/g;
+const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', 'docs/architecture.md', ...operationsPages()];
+const FILE =
+  /(?<![\w./-])(?:activities|deploy|docs|migrations|models|packages|scripts|src|test|workflows)\/[\w./-]+\.\w+/g;
 const SCRIPT = /npm run ([\w:]+)/g;
 /** Temporal's Web UI, by its port. */
 const WEB_UI = /https?:\/\/[\w.-]+:8233[^\s)>`]*/g;

@@ -75,13 +75,9 @@ const eraseInputs: Statement = {
 /**
  * Erases the inputs of tasks that ended before a time, at most `limit` of them.
  *
- * @param settlementOfEarlierRun milliseconds since 1970. @returns how many.
+ * @param endedBefore milliseconds since 1970. @returns how many.
  */
-export async function eraseOldInputs(
-  database: Queryable,
-  settlementOfEarlierRun: number,
-  limit: number,
-): Promise<number> {
-  const rows = await database.query(eraseInputs, [settlementOfEarlierRun / 1000, limit]);
+export async function eraseOldInputs(database: Queryable, endedBefore: number, limit: number): Promise<number> {
+  const rows = await database.query(eraseInputs, [endedBefore / 1000, limit]);
   return rows.length;
 }

@@ -1,4 +1,4 @@
-/** Locks a task's row for what is added to the task while it is worked on. */
+/** Locks a task's row, so that an activity can add events. */
 import type { Queryable, Statement } from '../../database/database.ts';
 import type { TaskId } from '../../domain/workflow-ids.ts';
 import { REQUEST_HASH } from '../record/fingerprint.ts';
@@ -19,7 +19,7 @@ interface TouchedTask {
  * Records that a task was worked on, and locks its row, so that events can be added.
  *
  * @param requestHash of the request that it has to be for; absent: any.
- * @returns undefined where the database has lost the task, or has it for another request by now.
+ * @returns undefined if the row is gone (lost commits), or belongs to a different request with the same key by now.
  */
 export async function touchTask(
   transaction: Queryable,

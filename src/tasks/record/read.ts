@@ -47,7 +47,7 @@ export interface TaskDetail {
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly heldMicroUsd: bigint;
   readonly capturedMicroUsd: bigint | null;
-  /** What its price is multiplied by (NewTask); null: it is not. */
+  /** What its price is multiplied by (NewTask); null if there is nothing. */
   readonly priceFactor: string | null;
   readonly errorReason: FailureReason | null;
   /** What was wrong with the input, where we found the fault: the field's path and the case. */
@@ -71,7 +71,7 @@ export interface TaskDetail {
   } | null;
 }
 
-/** A row of those columns. */
+/** A row of `TASK_DETAIL_COLUMNS`. */
 export interface TaskRow extends Omit<TaskDetail, 'outputs'> {
   readonly outputs: TaskOutput[] | null;
 }
@@ -246,7 +246,7 @@ const selectArchive: Statement = {
            FROM pruned_tasks p JOIN task_archives a ON a.id = p.archive_id WHERE p.task_id = $1`,
 };
 
-/** Where operators find what a pruned task was: the object has a line for it. */
+/** The object that contains a pruned task's record, one line for each task. */
 interface ArchiveOfTask {
   readonly accountId: string;
   readonly objectKey: string;

@@ -2,9 +2,9 @@
  * What an unsuccessful status means, and to whom it is reported. The message of an upstream stays here: it names its
  * model, its URL, its operator's account.
  *
- * - 400, 404, 413, 422 and all other 4xx: this very request is rejected, and no other upstream is tried;
  * - 401, 402, 403: the upstream rejects us; that is for the operator to resolve, and another upstream may answer;
  * - 408, 409, 425, 429, 5xx: it cannot answer now;
+ * - any other 4xx (400, 404, 413, 422): it rejects this request, and no other upstream is tried;
  * - 3xx: redirects are not followed: a credential is for the URL that the operator wrote.
  */
 import { isRecord } from '../../domain/json.ts';
@@ -18,7 +18,7 @@ import { codeOf } from './read-answer.ts';
 import type { Members } from './read-answer.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 
-/** 10 min: the longest pause that an upstream can require, as in providers/http-exchange.ts. */
+/** 10 min: the longest pause that an upstream can require, as in providers/answer-status.ts. */
 const MAX_PAUSE_MS = 600_000;
 
 export interface RejectedAnswer {
@@ -42,7 +42,7 @@ export function toFailure(
   if (status === 408)
     return new UpstreamFailure('upstream_timeout', message, { ...facts, isTransient: true, mayRecur: true });
   if (status >= 500 || status === 409 || status === 425) {
-    // If it states for how long, it does not help to try it again at once.
+    // If it states a retry time, an immediate retry is pointless.
     return new UpstreamFailure('upstream_unavailable', message, {
       ...facts,
       pauseMs,
@@ -51,7 +51,7 @@ export function toFailure(
     });
   }
   if (status < 400 || status === 401 || status === 402 || status === 403) {
-    // Some answer 403 to what they moderate.
+    // Some upstreams return 403 for moderated content.
     return new UpstreamFailure('upstream_unavailable', message, { ...facts, mayRecur: status === 403 });
   }
   const invalid = error === undefined ? undefined : invalidParameter(error, call, interfaceUsed);
@@ -119,7 +119,7 @@ function invalidParameter(error: Members, call: TextCall, interfaceUsed: TextSur
   return new InvalidTextRequest(named, `${named}: not a value that ${call.model.name} takes`, known);
 }
 
-/** The parameters of a chat request that is built from a client's responses request, with the client's names. */
+/** The parameters of the chat request that we send, by their names in the client's request for a response. */
 const OF_RESPONSES: Readonly<Record<string, keyof ParameterNames>> = {
   messages: 'conversation',
   response_format: 'format',
