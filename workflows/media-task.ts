@@ -1,5 +1,5 @@
 /**
- * One task from its launch to its settlement (architecture, "The way of one task"). The workflow id is the task id. It
+ * One task from its launch to its settlement (architecture, "One task, step by step"). The workflow id is the task id. It
  * determines the order of the steps; what each step does to the record is in the activities.
  */
 import {
