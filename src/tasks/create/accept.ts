@@ -1,8 +1,8 @@
 /**
  * Accepting tasks: one statement that is one transaction, in which the hold, the task, its idempotency key, its first
- * event, its callback and its outbox row are created together or not at all (architecture, "One task, step by step"). It
- * crosses modules on purpose: a create may cost two round trips in addition to authentication's, the lookup of the key
- * and this. Requests reach it through `accept-queue.ts`, which brings those of one account together.
+ * event, its callback and its outbox row are created together or not at all (architecture, "One task, step by step").
+ * It crosses modules on purpose: a create may cost two round trips in addition to authentication's, the lookup of the
+ * key and this. Requests reach it through `accept-queue.ts`, which brings those of one account together.
  */
 import { InsufficientBalanceError } from '../../billing/ledger.ts';
 import { chargeSpendCaps } from '../../billing/spend-caps.ts';
