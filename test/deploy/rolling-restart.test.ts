@@ -85,8 +85,9 @@ describe('a rolling restart under load', () => {
         UPSTREAM_TEST_KEY: 'test-key',
         EGRESS_ALLOW: provider.url,
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        // Longer than the proxy takes to notice, and than a response in progress needs, on a busy machine too.
-        DRAIN_SECONDS: '10',
+        // Longer than the proxy takes to notice, and than a response in progress needs: on a machine on which three
+        // checks took ten seconds, requests still went to an api that had ended its drain.
+        DRAIN_SECONDS: '30',
         SHUTDOWN_GRACE_SECONDS: '4',
       },
     });
