@@ -53,7 +53,7 @@ describe('rotating the keys under load', () => {
   let taskId: string;
   before(async () => {
     outside = await startDarkroomWithUpstreams(
-      { ...keysOf(OLD), DRAIN_SECONDS: '10', SHUTDOWN_GRACE_SECONDS: '4' },
+      { ...keysOf(OLD), DRAIN_SECONDS: '20', SHUTDOWN_GRACE_SECONDS: '4' },
       [],
       {},
       2,
