@@ -46,6 +46,17 @@ const SOURCES = {
     'src/presenters',
     'test/web',
   ],
+  clients: [
+    ...ofPackages(['ai-sdk-provider', 'api', 'cli', 'mcp', 'sdk-js'], 'package.json', 'src'),
+    ...['accounts', 'http', 'presenters', 'text'].map((name) => `src/${name}`),
+    'test/clients',
+  ],
+  costs: [
+    'activities',
+    'workflows',
+    ...['callbacks', 'generation', 'processes', 'tasks', 'temporal'].map((name) => `src/${name}`),
+    'test/costs',
+  ],
   media: [
     ...ofPackages(['engines', 'media', 'seeded-random'], 'package.json', 'src', 'test'),
     'src/providers/embedded',
