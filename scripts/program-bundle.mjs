@@ -40,4 +40,6 @@ await program.write({
   // Without hashes: a program that runs finds the files that it has not opened yet after another build.
   chunkFileNames: '[name].js',
   sourcemap: true,
+  // Node reads a map when it loads a file; stacks need names and lines only.
+  sourcemapExcludeSources: true,
 });
