@@ -90,6 +90,8 @@ const BETWEEN_ATTACKS_MS = 20_000;
 const CORES_OF_ATTACKERS = 0.5;
 /** Callbacks of hostile tasks go to names that never resolve; their tasks may wait for a worker's slot. */
 const QUIET_WITHIN_MS = 300_000;
+/** Between two looks for batches that wait. */
+const CANCEL_EVERY_MS = 5_000;
 const NEIGHBOUR_ENDS_MS = 90_000;
 /** Per-minute budgets are restored by then. */
 const HEALING_MS = 61_000;
@@ -253,18 +255,15 @@ async function waitForIdleWithoutBatches(
   accounts: ReadonlyMap<string, WorldAccount>,
 ): Promise<Unrest | undefined> {
   const over = new AbortController();
-  const cancelling = (async () => {
+  const cancel = async (): Promise<void> => {
     while (!over.signal.aborted) {
       for (const account of accounts.values()) await cancelWaitingBatches(world, account);
-      await sleep(5_000);
+      await sleep(CANCEL_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined);
     }
-  })();
-  try {
-    return await waitForIdle(world, QUIET_WITHIN_MS);
-  } finally {
-    over.abort();
-    await cancelling;
-  }
+  };
+  const idle = waitForIdle(world, QUIET_WITHIN_MS).finally(() => over.abort());
+  const [unrest] = await Promise.all([idle, cancel()]);
+  return unrest;
 }
 
 async function cancelWaitingBatches(world: World, { key }: WorldAccount): Promise<void> {
