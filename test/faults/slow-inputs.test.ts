@@ -46,11 +46,16 @@ describe('slow inputs', () => {
     assert.equal(outside.mostOpen, 2);
 
     for (const taskId of taskIds) await slow.client.send('POST', `/v1/tasks/${taskId}/cancel`);
-    for (const taskId of taskIds) {
+    const reasons: unknown[] = [];
+    for (const [index, taskId] of taskIds.entries()) {
       const ended = await slow.client.waitForTerminal(taskId);
-      assert.equal(ended.error?.reason, 'cancelled');
       assert.equal(ended.billing.captured, '0');
+      // On a slow machine, both timeouts of an input can be over before the cancel.
+      const fetches = outside.asked.filter((url) => url === `/slow/${index}.png`).length;
+      if (fetches < 2) assert.equal(ended.error?.reason, 'cancelled');
+      reasons.push(ended.error?.reason);
     }
+    assert.ok(reasons.includes('cancelled'), String(reasons));
     await waitFor('no connection is left open', () => outside.open === 0);
   });
 
