@@ -36,6 +36,22 @@ const GROUPS = {
 
 const ofPackages = (names, ...files) => names.flatMap((name) => files.map((file) => `packages/${name}/${file}`));
 
+/** Everything that an installation runs or is made from. */
+const INSTALLATION = [
+  'activities',
+  'deploy',
+  'docker-compose.yml',
+  'Dockerfile',
+  'docs/operations',
+  'migrations',
+  'models',
+  'package.json',
+  'scripts',
+  'src',
+  'workflows',
+  ...ofPackages(['api', 'engines', 'mcp', 'media', 'offline-text', 'seeded-random', 'testing'], 'package.json', 'src'),
+];
+
 /** Groups that take long, and what their tests are about: `.ci/run` runs them after a change of that. */
 const SOURCES = {
   browser: [
@@ -57,6 +73,10 @@ const SOURCES = {
     ...['callbacks', 'generation', 'processes', 'tasks', 'temporal'].map((name) => `src/${name}`),
     'test/costs',
   ],
+  deploys: INSTALLATION,
+  fairness: INSTALLATION,
+  faults: INSTALLATION,
+  hostile: INSTALLATION,
   media: [
     ...ofPackages(['engines', 'media', 'seeded-random'], 'package.json', 'src', 'test'),
     'src/providers/embedded',
@@ -111,6 +131,42 @@ export function environmentOf(names, isWide) {
   return isWide && names.includes(POOLED.name) ? POOLED.environment : {};
 }
 
+/** @returns the hash of what the group's tests are about, and for tests of installations of the tests themselves. */
+async function hashOfGroup(root, name) {
+  const sources = [...SOURCES[name], 'package-lock.json'];
+  if (SOURCES[name] !== INSTALLATION) return hashOf(root, sources);
+  return hashOf(root, [...sources, 'test/support', ...GROUPS[name], ...(await importedTests(root, GROUPS[name]))]);
+}
+
+/** @returns what the tests in these directories import from others below `test`, in the order of their names. */
+async function importedTests(root, directories) {
+  const isOfGroup = (file) => directories.some((directory) => isBelow(file, path.normalize(directory)));
+  const found = new Set(await findModules(root, directories));
+  for (const file of found) {
+    const content = await readFile(path.join(root, file), 'utf8').catch(() => '');
+    for (const [, target] of content.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
+      const imported = path.join(path.dirname(file), target);
+      if (isBelow(imported, 'test')) found.add(imported);
+    }
+  }
+  return [...found].filter((file) => !isOfGroup(file)).toSorted(byName);
+}
+
+const byName = (one, other) => (one < other ? -1 : 1);
+
+async function findModules(root, directories) {
+  const found = await Promise.all(
+    directories.map(async (directory) => {
+      const entries = await readdir(path.join(root, directory), { recursive: true }).catch(() => []);
+      return entries.map((entry) => path.join(directory, entry));
+    }),
+  );
+  return found
+    .flat()
+    .filter((file) => file.endsWith('.ts'))
+    .toSorted(byName);
+}
+
 async function readPassed(root) {
   return JSON.parse(await readFile(path.join(root, PASSED), 'utf8').catch(() => '{}'));
 }
@@ -119,10 +175,7 @@ async function readPassed(root) {
 export async function withoutPassed(root, names) {
   const passed = await readPassed(root);
   const isLeft = await Promise.all(
-    names.map(
-      async (name) =>
-        passed[name] === undefined || passed[name] !== (await hashOf(root, [...SOURCES[name], 'package-lock.json'])),
-    ),
+    names.map(async (name) => passed[name] === undefined || passed[name] !== (await hashOfGroup(root, name))),
   );
   return names.filter((_, index) => isLeft[index]);
 }
@@ -135,13 +188,11 @@ export async function withoutPassed(root, names) {
  */
 export async function passing(root, names) {
   const groups = Object.keys(SOURCES).filter((group) => names.length === 0 || names.includes(group));
-  const hashes = await Promise.all(
-    groups.map(async (group) => [group, await hashOf(root, [...SOURCES[group], 'package-lock.json'])]),
-  );
+  const hashes = await Promise.all(groups.map(async (group) => [group, await hashOfGroup(root, group)]));
   return async () => {
     if (groups.length === 0) return;
     const passed = { ...(await readPassed(root)), ...Object.fromEntries(hashes) };
-    const sorted = Object.fromEntries(Object.entries(passed).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    const sorted = Object.fromEntries(Object.entries(passed).toSorted(([one], [other]) => byName(one, other)));
     await writeFile(path.join(root, PASSED), `${JSON.stringify(sorted, undefined, 2)}\n`);
   };
 }
@@ -149,18 +200,8 @@ export async function passing(root, names) {
 /** All test files of the service and of the packages, below the root. */
 async function findAll(root) {
   const packages = await readdir(path.join(root, 'packages'));
-  const directories = ['test', ...packages.map((name) => path.join('packages', name, 'test'))];
-  const files = await Promise.all(
-    directories.map(async (directory) => {
-      if (!existsSync(path.join(root, directory))) return [];
-      const entries = await readdir(path.join(root, directory), { recursive: true });
-      return entries.map((entry) => path.join(directory, entry));
-    }),
-  );
-  return files
-    .flat()
-    .filter((file) => file.endsWith('.test.ts'))
-    .toSorted();
+  const modules = await findModules(root, ['test', ...packages.map((name) => path.join('packages', name, 'test'))]);
+  return modules.filter((file) => file.endsWith('.test.ts'));
 }
 
 /**

@@ -27,8 +27,8 @@ async function write(file: string, content: string): Promise<void> {
 }
 
 /** Of these `media` is left out once it has passed; the others have no sources of their own. */
-const NAMES = ['faults', 'media', 'deploys'];
-const LEFT = ['faults', 'deploys'];
+const NAMES = ['node-24', 'media', 'upgrades'];
+const LEFT = ['node-24', 'upgrades'];
 
 async function pass(names: readonly string[]): Promise<void> {
   const passed = await files.passing(root, names);
@@ -64,8 +64,26 @@ describe('a group with sources of its own', () => {
 
   it('has not passed in a run of other groups, which keeps what had passed', async () => {
     await pass(['media']);
-    await pass(['browser', 'faults']);
+    await pass(['browser', 'upgrades']);
     await write('packages/dashboard/src/app.tsx', '1');
     assert.deepEqual(await files.withoutPassed(root, ['browser', ...NAMES]), ['browser', ...LEFT]);
+  });
+});
+
+describe('a group about whole installations', () => {
+  it('runs again when the program changes, its own tests, or a test module that they import', async () => {
+    await write('test/kill/kill.test.ts', "import { start } from '../e2e/start.ts';");
+    await write('test/e2e/start.ts', "export { wait } from './wait.ts';");
+    await write('test/faults/slow.test.ts', '1');
+    await pass(['faults']);
+    assert.deepEqual(await files.withoutPassed(root, ['faults']), []);
+
+    for (const file of ['src/main.ts', 'test/faults/slow.test.ts', 'test/e2e/wait.ts', 'test/support/wait-for.ts']) {
+      await write(file, '2');
+      assert.deepEqual(await files.withoutPassed(root, ['faults']), ['faults'], file);
+      await pass(['faults']);
+    }
+    await write('test/e2e/other.test.ts', '2');
+    assert.deepEqual(await files.withoutPassed(root, ['faults']), []);
   });
 });
