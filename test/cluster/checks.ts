@@ -2,6 +2,7 @@
 import type { Check } from '../containers/checks.ts';
 import type { ContainerClient } from '../containers/client.ts';
 import { OPENAI_CHECKS } from '../containers/openai-checks.ts';
+import { MEDIA_CHECKS } from '../containers/task-checks.ts';
 import type { Cluster } from './cluster.ts';
 import { CONFINEMENT_CHECKS } from './confinement-checks.ts';
 import { DISRUPTION_CHECKS } from './disruption-checks.ts';
@@ -13,13 +14,6 @@ export interface ClusterContext {
 }
 
 export type ClusterCheck = Check<ClusterContext>;
-
-/** A small one for each modality. */
-const MEDIA: readonly Readonly<Record<string, unknown>>[] = [
-  { model: 'darkroom/scene', input: { prompt: 'a lighthouse at dusk' } },
-  { model: 'darkroom/motion', input: { prompt: 'a forest', duration: 1, resolution: '480p', draft: true } },
-  { model: 'darkroom/speech', input: { text: 'The night train departs.', voice: 'slt' } },
-];
 
 export const CLUSTER_CHECKS: readonly ClusterCheck[] = [
   {
@@ -37,13 +31,8 @@ export const CLUSTER_CHECKS: readonly ClusterCheck[] = [
       return undefined;
     },
   },
-  ...MEDIA.map((body): ClusterCheck => ({
-    name: `a task of ${String(body['model'])} succeeds, and its output is downloaded by its signed URL`,
-    async check({ client }) {
-      const [output] = (await client.makeMedia(body)).output ?? [];
-      return `${output?.mimeType} of ${output?.sizeBytes} bytes`;
-    },
-  })),
+  // An image, a video and speech.
+  ...MEDIA_CHECKS.slice(0, 3),
   // Text in both dialects, also streamed.
   ...OPENAI_CHECKS.slice(0, 2),
   ...CONFINEMENT_CHECKS,

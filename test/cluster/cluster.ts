@@ -174,18 +174,9 @@ export class Cluster {
   async describe(): Promise<string> {
     const ask = async (...args: readonly string[]): Promise<string> => this.kubectl(args).catch(String);
     const events = await ask('get', 'events', '--all-namespaces', '--sort-by=.lastTimestamp');
+    const ends = ['logs', '--all-containers', '--prefix', '--tail=15', '--ignore-errors'];
     const logs = ['api', 'worker', 'migrate'].map((component) =>
-      ask(
-        '--namespace',
-        NAMESPACE,
-        'logs',
-        '--selector',
-        `app.kubernetes.io/component=${component}`,
-        '--all-containers',
-        '--prefix',
-        '--tail=15',
-        '--ignore-errors',
-      ),
+      ask('--namespace', NAMESPACE, ...ends, '--selector', `app.kubernetes.io/component=${component}`),
     );
     return [
       await ask('get', 'pods', '--all-namespaces', '--output', 'wide'),

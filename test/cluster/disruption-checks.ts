@@ -42,7 +42,6 @@ async function deletePod(
   const name = `${role}${options.length}`;
   const work = await startWork(client, name, NOTHING);
   const inProgress = await waitUntilInProgress(client, work);
-  assert.ok(inProgress > 0, 'everything had ended');
   const { metadata } = await cluster.podOf(role);
   const begun = Date.now();
   await cluster.ours('delete', 'pod', metadata.name, '--wait=false', ...options);
@@ -72,7 +71,6 @@ export async function disrupt(
 ): Promise<string> {
   const work = await startWork(client, name, NOTHING);
   const inProgress = await waitUntilInProgress(client, work);
-  assert.ok(inProgress > 0, 'everything had ended');
   const before = await Promise.all([cluster.pods('api'), cluster.pods('worker')]);
   const requests = watchRequests(client);
   const begun = Date.now();

@@ -24,6 +24,7 @@ import type { NodeFiles } from './node-files.ts';
 
 const START_TIMEOUT_MS = 5 * 60_000;
 const CGROUPS = '/sys/fs/cgroup';
+const UNSHARED = '--net --mount --propagation=private --pid --uts --ipc --fork --mount-proc --kill-child'.split(' ');
 /** The first process of the namespaces: it waits for the orphans of the others. */
 const WAIT_FOR_ORPHANS = 'while :; do sleep 86400 & wait; done';
 /** kubelet changes them for the whole machine. */
@@ -84,25 +85,8 @@ export async function startNode(programs: string): Promise<Node> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-cluster-'));
   const sysctls = await readSysctls();
   const files = await writeNodeFiles(directory);
-  const first = spawn(
-    'unshare',
-    [
-      '--net',
-      '--mount',
-      '--propagation',
-      'private',
-      '--pid',
-      '--uts',
-      '--ipc',
-      '--fork',
-      '--mount-proc',
-      '--kill-child',
-      'sh',
-      '-c',
-      WAIT_FOR_ORPHANS,
-    ],
-    { stdio: 'ignore', detached: true },
-  );
+  const waiting = [...UNSHARED, 'sh', '-c', WAIT_FOR_ORPHANS];
+  const first = spawn('unshare', waiting, { stdio: 'ignore', detached: true });
   const ended = once(first, 'exit');
   const logs: string[] = [];
   const enter = await namespacesOf(first.pid ?? 0);
@@ -213,52 +197,33 @@ cat > ${service}/token`,
 async function startControlPlane({ files, inside }: Node, launch: Launcher): Promise<void> {
   const { directory, kubeconfig } = files;
   await launch('etcd', [
-    '--data-dir',
-    path.join(directory, 'etcd'),
+    `--data-dir=${path.join(directory, 'etcd')}`,
     '--unsafe-no-fsync',
-    '--log-level',
-    'warn',
-    '--listen-client-urls',
-    'http://127.0.0.1:2379',
-    '--advertise-client-urls',
-    'http://127.0.0.1:2379',
-    '--listen-peer-urls',
-    'http://127.0.0.1:2380',
+    '--log-level=warn',
+    '--listen-client-urls=http://127.0.0.1:2379',
+    '--advertise-client-urls=http://127.0.0.1:2379',
+    '--listen-peer-urls=http://127.0.0.1:2380',
   ]);
   await launch('kube-apiserver', [
-    '--etcd-servers',
-    'http://127.0.0.1:2379',
-    '--service-cluster-ip-range',
-    SERVICE_RANGE,
-    '--advertise-address',
-    NODE_ADDRESS,
-    '--cert-dir',
-    path.dirname(files.authority),
-    '--token-auth-file',
-    files.tokens,
-    '--authorization-mode',
-    'Node,RBAC',
+    '--etcd-servers=http://127.0.0.1:2379',
+    `--service-cluster-ip-range=${SERVICE_RANGE}`,
+    `--advertise-address=${NODE_ADDRESS}`,
+    `--cert-dir=${path.dirname(files.authority)}`,
+    `--token-auth-file=${files.tokens}`,
+    '--authorization-mode=Node,RBAC',
     '--allow-privileged',
-    '--service-account-issuer',
-    'https://kubernetes.default.svc',
-    '--service-account-key-file',
-    files.serviceAccountPublicKey,
-    '--service-account-signing-key-file',
-    files.serviceAccountKey,
-    '--kubelet-preferred-address-types',
-    'InternalIP',
+    '--service-account-issuer=https://kubernetes.default.svc',
+    `--service-account-key-file=${files.serviceAccountPublicKey}`,
+    `--service-account-signing-key-file=${files.serviceAccountKey}`,
+    '--kubelet-preferred-address-types=InternalIP',
   ]);
   await until('the API server', () => inside('kubectl', ['--kubeconfig', kubeconfig, 'get', '--raw', '/readyz']));
   await launch('kube-controller-manager', [
-    '--kubeconfig',
-    kubeconfig,
+    `--kubeconfig=${kubeconfig}`,
     '--leader-elect=false',
-    '--cluster-cidr',
-    POD_RANGE,
-    '--service-account-private-key-file',
-    files.serviceAccountKey,
-    '--root-ca-file',
-    files.authority,
+    `--cluster-cidr=${POD_RANGE}`,
+    `--service-account-private-key-file=${files.serviceAccountKey}`,
+    `--root-ca-file=${files.authority}`,
   ]);
   await launch('kube-scheduler', ['--kubeconfig', kubeconfig, '--leader-elect=false']);
 }
@@ -268,32 +233,22 @@ async function startWorkloads({ files, inside }: Node, launch: Launcher): Promis
   await launch('containerd', ['--config', files.containerd]);
   await until('containerd', () => inside('ctr', ['version']));
   await launch('kube-proxy', [
-    '--kubeconfig',
-    kubeconfig,
-    '--proxy-mode',
-    'iptables',
-    '--cluster-cidr',
-    POD_RANGE,
-    '--hostname-override',
-    NODE_NAME,
+    `--kubeconfig=${kubeconfig}`,
+    '--proxy-mode=iptables',
+    `--cluster-cidr=${POD_RANGE}`,
+    `--hostname-override=${NODE_NAME}`,
     // Settings of the whole machine.
     '--conntrack-max-per-core=0',
     '--conntrack-tcp-timeout-established=0',
     '--conntrack-tcp-timeout-close-wait=0',
   ]);
   await launch('kubelet', [
-    '--config',
-    files.kubelet,
-    '--kubeconfig',
-    files.nodeKubeconfig,
-    '--hostname-override',
-    NODE_NAME,
-    '--root-dir',
-    path.join(directory, 'kubelet'),
-    '--cert-dir',
-    path.join(directory, 'kubelet/pki'),
-    '--node-ip',
-    NODE_ADDRESS,
+    `--config=${files.kubelet}`,
+    `--kubeconfig=${files.nodeKubeconfig}`,
+    `--hostname-override=${NODE_NAME}`,
+    `--root-dir=${path.join(directory, 'kubelet')}`,
+    `--cert-dir=${path.join(directory, 'kubelet/pki')}`,
+    `--node-ip=${NODE_ADDRESS}`,
   ]);
   await inside('cp', [files.authority, '/run/secrets/kubernetes.io/serviceaccount/ca.crt']);
   await launch('kube-network-policies', ['--hostname-override', NODE_NAME, '--disable-nri'], {

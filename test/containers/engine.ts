@@ -79,14 +79,7 @@ async function startEngine(): Promise<Engine> {
   const address = `unix://${path.join(directory, 'docker.sock')}`;
   const logFile = path.join(directory, 'dockerd.log');
   const log = await open(logFile, 'w');
-  const locations = [
-    '--data-root',
-    data,
-    '--exec-root',
-    path.join(directory, 'exec'),
-    '--pidfile',
-    path.join(directory, 'pid'),
-  ];
+  const locations = [`--data-root=${data}`, `--exec-root=${directory}/exec`, `--pidfile=${directory}/pid`];
   // A group of its own: a signal that interrupts us must not end it before we have cleaned up.
   const child = spawn('nice', ['dockerd', ...locations, '--host', address], {
     stdio: ['ignore', log.fd, log.fd],

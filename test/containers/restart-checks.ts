@@ -22,7 +22,6 @@ export const RESTART_CHECKS: readonly Check[] = [
       const before = await stateOf(context);
       const work = await startWork(client, 'down');
       const inProgress = await waitUntilInProgress(client, work);
-      assert.ok(inProgress > 0, 'everything had ended');
 
       await receiver.disconnect();
       const begun = Date.now();
@@ -44,7 +43,6 @@ async function killAndStart(context: CheckContext, service: string): Promise<str
   const { client, engine, stack } = context;
   const work = await startWork(client, service);
   const inProgress = await waitUntilInProgress(client, work);
-  assert.ok(inProgress > 0, 'everything had ended');
 
   const container = await stack.containerOf(service);
   await engine.docker(['kill', '--signal', 'KILL', container]);

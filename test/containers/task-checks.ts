@@ -1,6 +1,6 @@
 /** Tasks as a client of the API makes them: one of each modality, inputs and outputs, callbacks, files and batches. */
 import assert from 'node:assert/strict';
-import type { Check } from './checks.ts';
+import type { Check, CheckContext } from './checks.ts';
 import type { ContainerClient } from './client.ts';
 import { RECEIVER, TRANSCRIPT, callbacksOf, verifyCallback } from './receiver.ts';
 
@@ -11,8 +11,8 @@ const SPEECH = { model: 'darkroom/speech', input: { text: 'The night train depar
 const MEDIA: readonly Readonly<Record<string, unknown>>[] = [
   SCENE,
   { model: 'darkroom/motion', input: { prompt: 'a forest', duration: 1, resolution: '480p', draft: true } },
-  { model: 'darkroom/sound', input: { prompt: 'rain on a tin roof', duration: 3 } },
   SPEECH,
+  { model: 'darkroom/sound', input: { prompt: 'rain on a tin roof', duration: 3 } },
   { model: 'darkroom/instrumental', input: { prompt: 'Calm acoustic guitar, 80 bpm', duration: 10 } },
 ];
 
@@ -30,14 +30,16 @@ interface Batch {
   readonly error_file_id: string | null;
 }
 
+export const MEDIA_CHECKS = MEDIA.map((body): Check<Pick<CheckContext, 'client'>> => ({
+  name: `a task of ${String(body['model'])} succeeds, and its output is downloaded by its signed URL`,
+  async check({ client }) {
+    const [output] = (await client.makeMedia(body)).output ?? [];
+    return `${output?.mimeType} of ${output?.sizeBytes} bytes`;
+  },
+}));
+
 export const TASK_CHECKS: readonly Check[] = [
-  ...MEDIA.map((body): Check => ({
-    name: `a task of ${String(body['model'])} succeeds, and its output is downloaded by its signed URL`,
-    async check({ client }) {
-      const [output] = (await client.makeMedia(body)).output ?? [];
-      return `${output?.mimeType} of ${output?.sizeBytes} bytes`;
-    },
-  })),
+  ...MEDIA_CHECKS,
   {
     name: 'a task of openai_compatible/transcription writes down what another task said',
     async check({ client }) {

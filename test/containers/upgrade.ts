@@ -38,7 +38,6 @@ export async function upgradeLastRelease({ engine, stack, release, waitForReady 
 
     const work = await startWork(client, 'in-progress');
     const inProgress = await waitUntilInProgress(client, work);
-    assert.ok(inProgress > 0, 'everything had ended');
     await receiver.disconnect();
     const begun = Date.now();
     await stack.compose('down');

@@ -46,13 +46,15 @@ export function startWork(
   );
 }
 
-/** Waits until a task is being worked on. @returns how many of them have not ended. */
+/** Waits until a task is being worked on. @returns how many of them have not ended. @throws {Error} all have. */
 export async function waitUntilInProgress(client: ContainerClient, work: readonly Work[]): Promise<number> {
   const [first] = work;
   assert.ok(first !== undefined);
   await client.waitFor(first.taskId, ({ status }) => status !== 'queued', 0);
   const tasks = await Promise.all(work.map(({ taskId }) => client.readPatiently(taskId, 0)));
-  return tasks.filter(({ status }) => !TERMINAL.includes(status)).length;
+  const inProgress = tasks.filter(({ status }) => !TERMINAL.includes(status)).length;
+  assert.ok(inProgress > 0, 'everything had ended');
+  return inProgress;
 }
 
 /**

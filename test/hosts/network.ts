@@ -47,18 +47,8 @@ export class Network {
     await run('ip', ['netns', 'add', network.#switch]);
     await network.#onSwitch('ip', 'link', 'add', BRIDGE, 'type', 'bridge');
     await network.#onSwitch('ip', 'link', 'set', BRIDGE, 'up');
-    await run('ip', [
-      'link',
-      'add',
-      network.#outer,
-      'type',
-      'veth',
-      'peer',
-      'name',
-      'outside',
-      'netns',
-      network.#switch,
-    ]);
+    const peer = ['peer', 'name', 'outside', 'netns', network.#switch];
+    await run('ip', ['link', 'add', network.#outer, 'type', 'veth', ...peer]);
     await network.#onSwitch('ip', 'link', 'set', 'outside', 'master', BRIDGE, 'up');
     await run('ip', ['addr', 'add', `${network.outside}/24`, 'dev', network.#outer]);
     await run('ip', ['link', 'set', network.#outer, 'up']);

@@ -3,36 +3,23 @@
  * its guide. The AI SDK needs a newer Node than this project, so a newer one runs it.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { compatibleTranscriptionDefinition } from '../catalogue/definitions.ts';
 import { snippetsOf } from '../sdk/snippets.ts';
-import { startDarkroom } from '../support/darkroom.ts';
-import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { drawAudio } from '../support/test-provider/audio.ts';
 import { createNodeProject, packPackages, titleOf } from './empty-project.ts';
 import type { EmptyProject } from './empty-project.ts';
 import { NODE_24, obtainNode } from './node-release.ts';
+import { startOpenAiDarkroom } from './openai-darkroom.ts';
+import type { OpenAiDarkroom } from './openai-darkroom.ts';
 
 const AI_SDK = 'ai@7.0.173';
 const TRANSCRIPTION_MODEL = 'acme/compatible-transcription';
 const snippets = snippetsOf('docs/guides/ai-sdk.md').filter(({ language }) => language === 'js');
-
-/** What the upstream of transcriptions answers. */
-const SPOKEN = {
-  task: 'transcribe',
-  language: 'english',
-  duration: 2.5,
-  text: 'Mind the gap.',
-  segments: [{ id: 0, start: 0, end: 2.5, text: 'Mind the gap.' }],
-};
 
 const BEGINNING = `
 import { createDarkroom } from '@darkroom/ai-sdk-provider';
@@ -45,40 +32,20 @@ describe(`the provider for ${AI_SDK}`, { timeout: 900_000 }, () => {
   let node: string;
   let nodeDirectory: string;
   let packed: string;
-  let modelsDir: string;
-  let darkroom: Darkroom;
-  let account: TestAccount;
+  let started: OpenAiDarkroom;
   let project: EmptyProject;
   let webhookPort: number;
-  const speaker = createServer((request, response) => {
-    request.resume().on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(SPOKEN));
-    });
-  });
   before(async () => {
-    [nodeDirectory, packed, modelsDir] = (await Promise.all(
-      ['node', 'packed', 'models'].map((name) => mkdtemp(path.join(os.tmpdir(), `darkroom-${name}-`))),
-    )) as [string, string, string];
+    [nodeDirectory, packed] = (await Promise.all(
+      ['node', 'packed'].map((name) => mkdtemp(path.join(os.tmpdir(), `darkroom-${name}-`))),
+    )) as [string, string];
     node = await obtainNode(nodeDirectory, NODE_24);
     webhookPort = await reservePort();
-    speaker.listen(0, '127.0.0.1');
-    await once(speaker, 'listening');
-    const speakerUrl = `http://127.0.0.1:${(speaker.address() as AddressInfo).port}`;
-    const upstream = { protocol: 'openai', baseUrl: `${speakerUrl}/v1`, secret: 'test', model: 'whisper' };
-    const model = compatibleTranscriptionDefinition({ routes: { default: { upstreams: [upstream] } } });
-    await writeFile(path.join(modelsDir, 'transcribing.json'), JSON.stringify(model));
-    darkroom = await startDarkroom({
-      environment: {
-        MODELS_DIR: modelsDir,
-        UPSTREAM_TEST_KEY: 'test-key',
-        EGRESS_ALLOW: `${speakerUrl},http://127.0.0.1:${webhookPort}`,
-      },
-    });
-    account = await darkroom.createAccount();
+    started = await startOpenAiDarkroom(`http://127.0.0.1:${webhookPort}`);
+    const account = await started.darkroom.createAccount();
     const packages = await packPackages(['sdk-js', 'ai-sdk-provider'], packed);
     project = await createNodeProject([AI_SDK, ...packages], {
-      DARKROOM_BASE_URL: `${darkroom.url}/v1`,
+      DARKROOM_BASE_URL: `${started.darkroom.url}/v1`,
       DARKROOM_API_KEY: account.client.key,
       TRANSCRIPTION_MODEL,
     });
@@ -86,10 +53,8 @@ describe(`the provider for ${AI_SDK}`, { timeout: 900_000 }, () => {
   });
   after(async () => {
     await project?.close();
-    await darkroom?.stop();
-    speaker.closeAllConnections();
-    speaker.close();
-    const directories = [nodeDirectory, packed, modelsDir].filter((directory) => directory !== undefined);
+    await started?.stop();
+    const directories = [nodeDirectory, packed].filter((directory) => directory !== undefined);
     await Promise.all(directories.map((directory) => rm(directory, { recursive: true, force: true })));
   });
 
@@ -104,7 +69,7 @@ describe(`the provider for ${AI_SDK}`, { timeout: 900_000 }, () => {
       it(`runs: ${titleOf(snippet)}${snippet.name === undefined ? ` ${index}` : ''}`, async () => {
         const said = await project.runFile(node, `snippet-${index}.mjs`, snippet.code);
         assert.notEqual(said, '');
-        if (snippet.name === 'transcription') assert.equal(said, 'Mind the gap. 1 en 2.5\n');
+        if (snippet.name === 'transcription') assert.equal(said, 'Mind the gap. The doors close. 2 en 2.5\n');
         if (snippet.heading === 'Text') assert.match(said, /51[\s\S]*5/);
         if (snippet.heading === 'Videos') assert.match(said, /^video\/mp4 \d+/);
         if (snippet.heading === 'Speech') assert.match(said, /^audio\/wav \d+/);

@@ -68,20 +68,19 @@ for (const [name, caddyfile] of [
         async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.ok === true,
       );
 
-    const post = (): Promise<Response> =>
-      fetch(`${url}/v1/tasks`, {
+    const send = (path: string, body: object): Promise<Response> =>
+      fetch(`${url}${path}`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${client.key}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify(CREATE),
+        body: JSON.stringify(body),
       });
+    const post = (): Promise<Response> => send('/v1/tasks', CREATE);
     const poll = (): Promise<Response> =>
       fetch(`${url}/v1/tasks/${done.taskId}`, { headers: { Authorization: `Bearer ${client.key}` } });
-    const chat = (): Promise<Response> =>
-      fetch(`${url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { Authorization: `Bearer ${client.key}`, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ model: 'darkroom/conformance-text', messages: [{ role: 'user', content: 'hello' }] }),
-      });
+    const chat = (): Promise<Response> => {
+      const messages = [{ role: 'user', content: 'hello' }];
+      return send('/v1/chat/completions', { model: 'darkroom/conformance-text', messages });
+    };
     const download = (): Promise<Response> => fetch(done.download);
 
     async function assertUnavailable(response: Response): Promise<void> {

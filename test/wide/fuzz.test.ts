@@ -15,8 +15,10 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { startAddressProxy } from './address-proxy.ts';
 import type { AddressProxy } from './address-proxy.ts';
 import { fuzzConfiguration } from './fuzz-configuration.ts';
-import { obtainSchemathesis, whyNoSchemathesis } from './schemathesis.ts';
+import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
+/** Generates requests from an OpenAPI document: valid ones, invalid ones and sequences of them. */
+const SCHEMATHESIS = { name: 'schemathesis', version: '4.32.5' };
 /** Requests for each operation that are generated at random, in addition to those that try each rule of each schema. */
 const EXAMPLES = process.env['FUZZ_EXAMPLES'] ?? '60';
 /** The same seed generates the same requests, as far as ids allow. */
@@ -71,13 +73,13 @@ interface Report {
   readonly warnings: Readonly<Record<'rate_limited' | 'missing_auth', readonly string[]>>;
 }
 
-describe('the running service, asked by its own document', { skip: whyNoSchemathesis() }, () => {
+describe('the running service, asked by its own document', { skip: whyNoPackage(SCHEMATHESIS) }, () => {
   let python: string;
   let directory: string;
   let darkroom: Darkroom;
   let proxy: AddressProxy;
   before(async () => {
-    python = await obtainSchemathesis();
+    python = await obtainPackage(SCHEMATHESIS);
     directory = await mkdtemp(path.join(os.tmpdir(), 'darkroom-fuzz-'));
     darkroom = await startDarkroom({ environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
     proxy = await startAddressProxy(darkroom.url);

@@ -16,15 +16,13 @@ describe('the notes of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_000 
     minimal = await readValues('ci/minimal-values.yaml');
   });
 
-  /** The notes of the minimal values with others at some paths. */
-  const notesWith = (changes: Readonly<Record<string, unknown>>): Promise<readonly string[]> =>
-    renderNotes(
-      helm,
-      Object.entries(changes).reduce((values, [path, value]) => withValue(values, path, value), minimal),
-    );
-  const mayReach = async (changes: Readonly<Record<string, unknown>>, address: string, port: number) => {
-    const values = Object.entries(changes).reduce((all, [path, value]) => withValue(all, path, value), minimal);
-    const objects = await render(helm, values);
+  type Changes = Readonly<Record<string, unknown>>;
+  /** The minimal values with others at some paths. */
+  const valuesWith = (changes: Changes): Values =>
+    Object.entries(changes).reduce((values, [path, value]) => withValue(values, path, value), minimal);
+  const notesWith = (changes: Changes): Promise<readonly string[]> => renderNotes(helm, valuesWith(changes));
+  const mayReach = async (changes: Changes, address: string, port: number) => {
+    const objects = await render(helm, valuesWith(changes));
     return ['-api', '-worker'].map((role) =>
       letsOut(findObject(objects, 'NetworkPolicy', role).spec.egress, address, port),
     );
@@ -90,7 +88,7 @@ describe('the notes of the Helm chart', { skip: whyNoHelm(), timeout: 3_600_000 
   it('say what a role of the machine needs, unless the role comes another way', async () => {
     const metadata = { to: [{ ipBlock: { cidr: '169.254.170.23/32' } }], ports: [{ protocol: 'TCP', port: 80 }] };
     const annotations = { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::123456789012:role/darkroom' };
-    const ofRoles = async (changes: Readonly<Record<string, unknown>>) =>
+    const ofRoles = async (changes: Changes) =>
       (await notesWith(changes)).filter((note) => note.includes('169.254.169.254')).length;
 
     assert.equal(await ofRoles({}), 1);

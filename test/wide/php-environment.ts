@@ -7,11 +7,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
-import os from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { cacheDirectory } from '../deploy/go-programs.ts';
 import { startReceiverProgram } from '../support/verifying-receiver.ts';
 import type { ReceiverSetting, RunningReceiver } from '../support/verifying-receiver.ts';
 
@@ -47,9 +47,7 @@ export async function findPhp(): Promise<Php> {
 /** @returns the directory in which it is installed. */
 async function obtainWasm(): Promise<string> {
   const { name, version } = WASM;
-  const base = process.env['XDG_CACHE_HOME'];
-  const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
-  const directory = path.join(cache, 'darkroom', `php-wasm-${version}`);
+  const directory = path.join(cacheDirectory(), `php-wasm-${version}`);
   if (existsSync(directory)) return directory;
   await mkdir(path.dirname(directory), { recursive: true });
   const building = await mkdtemp(`${directory}-building-`);

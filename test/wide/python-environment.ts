@@ -5,9 +5,9 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { cacheDirectory } from '../deploy/go-programs.ts';
 
 const LEAST_PYTHON = [3, 10] as const;
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
@@ -41,16 +41,9 @@ export async function obtainPackage(wanted: PythonPackage): Promise<string> {
     process.stderr.write(`Installing ${name} ${version} from PyPI, once; this takes a minute or so.\n`);
     const run = promisify(execFile);
     await run(findPython() ?? 'python3', ['-m', 'venv', building], { timeout: INSTALL_TIMEOUT_MS });
-    const install = [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      `${name}==${version}`,
-      ...constraints,
-    ];
-    await run(pythonOf(building), install, { timeout: INSTALL_TIMEOUT_MS });
+    const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    const packages = [`${name}==${version}`, ...constraints];
+    await run(pythonOf(building), [...install, ...packages], { timeout: INSTALL_TIMEOUT_MS });
     // Atomically: another run may be doing the same. `python -m` works wherever the environment is moved.
     await rename(building, directory).catch((error: unknown) => {
       if (!existsSync(python)) throw error;
@@ -62,9 +55,7 @@ export async function obtainPackage(wanted: PythonPackage): Promise<string> {
 }
 
 function cachedDirectory({ name, version }: PythonPackage): string {
-  const base = process.env['XDG_CACHE_HOME'];
-  const cache = base !== undefined && path.isAbsolute(base) ? base : path.join(os.homedir(), '.cache');
-  return path.join(cache, 'darkroom', `${name}-${version}`);
+  return path.join(cacheDirectory(), `${name}-${version}`);
 }
 
 function pythonOf(environment: string): string {

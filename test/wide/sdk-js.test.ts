@@ -187,12 +187,8 @@ describe('the packed JavaScript SDK', { timeout: 900_000 }, () => {
       const own = await darkroom.createAccount();
       const client = clientOf({ apiKey: own.client.key, maxRetries: 20 });
       const running = client.run('darkroom/motion', { prompt: 'a boat on the sea', duration: 3 });
-      const { tasks } = await (async () => {
-        for (;;) {
-          const page = await client.list();
-          if (page.tasks.length > 0) return page;
-        }
-      })();
+      let { tasks } = await client.list();
+      while (tasks.length === 0) ({ tasks } = await client.list());
       await darkroom.apis[0]?.kill();
       await darkroom.apis[0]?.start();
       const [video] = await running;

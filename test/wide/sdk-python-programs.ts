@@ -1,4 +1,4 @@
-/** Programs that use the Python SDK against a running Darkroom. Each prints what it found. */
+/** Programs that use the Python SDK, against a running Darkroom if nothing else is said. Each prints what it found. */
 
 /** A session with each client; `CLIENT` is replaced. */
 export const SESSION = `
@@ -140,3 +140,38 @@ def say(task):
 outputs = client.run("darkroom/motion", {"prompt": "a boat on the sea", "duration": 3}, on_update=say)
 print(outputs[0].type, len(client.list().tasks), flush=True)
 `;
+
+/** Before a program against a server that does what a real one does only on bad days; `CLIENT` is replaced. */
+const BEGINNING = `
+import asyncio, json, os, time
+from darkroom import AsyncDarkroom, Darkroom
+
+async def result(value):
+    return await value if asyncio.iscoroutine(value) else value
+
+async def error_of(call):
+    try:
+        await result(call())
+    except Exception as error:
+        return type(error).__name__
+
+async def seqs_of(events):
+    if hasattr(events, "__aiter__"):
+        return [event.seq async for event in events]
+    return [event.seq for event in events]
+
+async def ids_of(results):
+    if hasattr(results, "__aiter__"):
+        return [result.custom_id async for result in results]
+    return [result.custom_id for result in results]
+
+def client(**changes):
+    return CLIENT(base_url=os.environ["SERVICE_URL"], api_key="key", **changes)
+`;
+
+/** @param body of a coroutine, which prints one line of JSON. */
+export function faultProgram(client: string, body: string): string {
+  const lines = body.trim().split('\n');
+  const main = lines.map((line) => `    ${line.trimStart()}`).join('\n');
+  return `${BEGINNING.replaceAll('CLIENT', client)}\nasync def main():\n${main}\n\nasyncio.run(main())\n`;
+}

@@ -26,8 +26,7 @@ import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { EmptyProject, titleOf } from './empty-project.ts';
 import { obtainPackage, whyNoPackage } from './python-environment.ts';
-import { faultProgram } from './sdk-python-faults.ts';
-import { BATCHES, SESSION, SURVIVES } from './sdk-python-programs.ts';
+import { BATCHES, SESSION, SURVIVES, faultProgram } from './sdk-python-programs.ts';
 
 const run = promisify(execFile);
 const snippets = snippetsOf('docs/guides/sdk-python.md').filter(({ language }) => language === 'python');
@@ -221,9 +220,7 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
       );
       assert.equal(events.at(-1)?.[1], 'settled');
     });
-  }
 
-  for (const client of ['Darkroom', 'AsyncDarkroom']) {
     it(`runs batches, submits several tasks and creates tokens with ${client}`, async () => {
       const program = BATCHES.replaceAll('CLIENT', client);
       assert.deepEqual(JSON.parse(await project.runFile(python, `batches_${client}.py`, program)), {
@@ -245,9 +242,7 @@ describe('the built Python SDK', { skip: whyNoPackage(PYTHON_TOOLS), timeout: 90
         token: [403, ['tasks:read'], 'success'],
       });
     });
-  }
 
-  for (const client of ['Darkroom', 'AsyncDarkroom']) {
     /** @returns what the program printed, as JSON. */
     const printedAt = async (service: Service, body: string): Promise<unknown> => {
       const program = `import os\nos.environ["SERVICE_URL"] = "${service.url}"\n${faultProgram(client, body)}`;

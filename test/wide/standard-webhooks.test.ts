@@ -45,61 +45,56 @@ interface Given {
   readonly aheadSeconds: number;
 }
 
-describe(
-  "the verifier of Standard Webhooks' own package for Python",
-  {
-    skip: whyNoPackage(STANDARD_WEBHOOKS),
-    timeout: 600_000,
-  },
-  () => {
-    let python: string;
-    let outside: DarkroomWithUpstreams;
-    let secret: string;
-    let taskId: string;
-    let callback: ReceivedCallback;
-    before(async () => {
-      python = await obtainPackage(STANDARD_WEBHOOKS);
-      outside = await startDarkroomWithUpstreams();
-      const account = await outside.darkroom.createAccount();
-      const made = await account.client.send('POST', '/v1/account/webhook-key/rotate');
-      secret = (made.body.data as unknown as WireWebhookKey).whsec ?? assert.fail('no key');
-      taskId = await outside.create(account, {
-        model: 'test/openai',
-        input: { prompt: 'a boat' },
-        metadata: { note: 'grün ✓' },
-        callback: { url: `${outside.receiver.url}/ok/python` },
-      });
-      callback = (await outside.waitForCalledBack(taskId))[0] ?? assert.fail('no callback');
-    });
-    after(() => outside?.stop());
+const skip = whyNoPackage(STANDARD_WEBHOOKS);
 
-    async function verify(changed: Partial<Given> = {}): Promise<string> {
-      const { body, headers } = callback;
-      const given: Given = { secret, body, headers, aheadSeconds: 0, ...changed };
-      const child = spawn(python, ['-c', PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] });
-      child.stdin.end(JSON.stringify(given));
-      return (await text(child.stdout)).trim();
-    }
-
-    it('accepts what was delivered', async () => {
-      assert.equal(await verify(), `ok ${taskId}`);
+describe("the verifier of Standard Webhooks' own package for Python", { skip, timeout: 600_000 }, () => {
+  let python: string;
+  let outside: DarkroomWithUpstreams;
+  let secret: string;
+  let taskId: string;
+  let callback: ReceivedCallback;
+  before(async () => {
+    python = await obtainPackage(STANDARD_WEBHOOKS);
+    outside = await startDarkroomWithUpstreams();
+    const account = await outside.darkroom.createAccount();
+    const made = await account.client.send('POST', '/v1/account/webhook-key/rotate');
+    secret = (made.body.data as unknown as WireWebhookKey).whsec ?? assert.fail('no key');
+    taskId = await outside.create(account, {
+      model: 'test/openai',
+      input: { prompt: 'a boat' },
+      metadata: { note: 'grün ✓' },
+      callback: { url: `${outside.receiver.url}/ok/python` },
     });
+    callback = (await outside.waitForCalledBack(taskId))[0] ?? assert.fail('no callback');
+  });
+  after(() => outside?.stop());
 
-    it('rejects a body that was altered', async () => {
-      const body = callback.body.replace('success', 'suckess');
-      assert.match(await verify({ body }), /^rejected: No matching signature/);
-    });
+  async function verify(changed: Partial<Given> = {}): Promise<string> {
+    const { body, headers } = callback;
+    const given: Given = { secret, body, headers, aheadSeconds: 0, ...changed };
+    const child = spawn(python, ['-c', PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.end(JSON.stringify(given));
+    return (await text(child.stdout)).trim();
+  }
 
-    it('rejects another key', async () => {
-      const other = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`;
-      assert.match(await verify({ secret: other }), /^rejected: No matching signature/);
-    });
+  it('accepts what was delivered', async () => {
+    assert.equal(await verify(), `ok ${taskId}`);
+  });
 
-    it('rejects one whose time was altered, and one that is sent again later as it was', async () => {
-      const later = String(Number(callback.headers['webhook-timestamp']) + 1);
-      const headers = { ...callback.headers, 'webhook-timestamp': later };
-      assert.match(await verify({ headers }), /^rejected: No matching signature/);
-      assert.match(await verify({ aheadSeconds: 600 }), /^rejected: Message timestamp too old/);
-    });
-  },
-);
+  it('rejects a body that was altered', async () => {
+    const body = callback.body.replace('success', 'suckess');
+    assert.match(await verify({ body }), /^rejected: No matching signature/);
+  });
+
+  it('rejects another key', async () => {
+    const other = `whsec_${Buffer.from('x'.repeat(32)).toString('base64')}`;
+    assert.match(await verify({ secret: other }), /^rejected: No matching signature/);
+  });
+
+  it('rejects one whose time was altered, and one that is sent again later as it was', async () => {
+    const later = String(Number(callback.headers['webhook-timestamp']) + 1);
+    const headers = { ...callback.headers, 'webhook-timestamp': later };
+    assert.match(await verify({ headers }), /^rejected: No matching signature/);
+    assert.match(await verify({ aheadSeconds: 600 }), /^rejected: Message timestamp too old/);
+  });
+});

@@ -4,8 +4,7 @@
  * with the reason, if the server can neither be found nor built, or psql is missing.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';

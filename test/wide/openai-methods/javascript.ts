@@ -97,6 +97,14 @@ function batchOf(file: string) {
   return { input_file_id: file, endpoint: '/v1/images/generations', completion_window: '24h' } as const;
 }
 
+/** The call of what is made for it first. */
+function ofMade<Made, Value>(make: () => Promise<Made>, call: (made: Made) => Called<Value>) {
+  return async (): Promise<() => Called<Value>> => {
+    const made = await make();
+    return () => call(made);
+  };
+}
+
 /** @param check of the value; that of the bare response is only that it has one. */
 function once<Value>(
   prepare: () => Promise<() => Called<Value>>,
@@ -166,40 +174,33 @@ function mediaCalls(world: World): Readonly<Record<string, Call>> {
       'image_generation.completed',
     ),
     'images.edit': once(
-      async () => {
-        const body = await edit();
-        return () => images.edit(body);
-      },
+      ofMade(edit, (body) => images.edit(body)),
       ({ data }) => assert.ok(data?.[0]?.b64_json),
     ),
-    'images.edit stream': streamed(async () => {
-      const body = await edit();
-      return () => images.edit({ ...body, stream: true });
-    }, 'image_edit.completed'),
-    'images.createVariation': once(async () => {
-      const image = await world.photo();
-      return () => images.createVariation({ model: 'darkroom/edit', image });
-    }),
+    'images.edit stream': streamed(
+      ofMade(edit, (body) => images.edit({ ...body, stream: true })),
+      'image_edit.completed',
+    ),
+    'images.createVariation': once(
+      ofMade(
+        () => world.photo(),
+        (image) => images.createVariation({ model: 'darkroom/edit', image }),
+      ),
+    ),
     'audio.speech.create': once(
       async () => () => audio.speech.create({ ...words, response_format: 'wav' }),
       (response) => assertBytes(response, 'RIFF'),
     ),
     'audio.transcriptions.create': once(
-      async () => {
-        const body = await spoken();
-        return () => audio.transcriptions.create(body);
-      },
+      ofMade(spoken, (body) => audio.transcriptions.create(body)),
       ({ text }) => assert.equal(text, 'Mind the gap. The doors close.'),
     ),
-    'audio.transcriptions.create stream': streamed(async () => {
-      const body = await spoken();
-      return () => audio.transcriptions.create({ ...body, stream: true });
-    }, 'transcript.text.done'),
+    'audio.transcriptions.create stream': streamed(
+      ofMade(spoken, (body) => audio.transcriptions.create({ ...body, stream: true })),
+      'transcript.text.done',
+    ),
     'audio.translations.create': once(
-      async () => {
-        const body = await spoken();
-        return () => audio.translations.create(body);
-      },
+      ofMade(spoken, (body) => audio.translations.create(body)),
       ({ text }) => assert.equal(text, 'Watch out.'),
     ),
     ...('voices' in audio ? voiceCalls(world, audio as unknown as AudioOfSeven) : {}),
@@ -229,12 +230,8 @@ function voiceCalls(world: World, audio: AudioOfSeven): Readonly<Record<string, 
 
 function videoCalls(world: World): Readonly<Record<string, Call>> {
   const { videos } = world.client;
-  const ofCompleted =
-    <Value>(call: (id: string) => Called<Value>) =>
-    async () => {
-      const id = await world.completedVideo();
-      return () => call(id);
-    };
+  const ofVideo = <Value>(call: (id: string) => Called<Value>) => ofMade(() => world.video(), call);
+  const ofCompleted = <Value>(call: (id: string) => Called<Value>) => ofMade(() => world.completedVideo(), call);
   return {
     'videos.create': once(
       async () => () => videos.create(VIDEO),
@@ -253,10 +250,7 @@ function videoCalls(world: World): Readonly<Record<string, Call>> {
       (page) => assertPages(page, 2),
     ),
     'videos.delete': once(
-      async () => {
-        const id = await world.video();
-        return () => videos.delete(id);
-      },
+      ofVideo((id) => videos.delete(id)),
       ({ deleted }) => assert.equal(deleted, true),
     ),
     'videos.downloadContent': once(
@@ -273,40 +267,27 @@ function videoCalls(world: World): Readonly<Record<string, Call>> {
     ),
     'videos.edit': once(ofCompleted((id) => videos.edit({ prompt: 'cold', video: { id } }))),
     'videos.extend': once(ofCompleted((id) => videos.extend({ prompt: 'cold', seconds: '4', video: { id } }))),
-    'videos.createCharacter': once(async () => {
-      const video = await toFile(Buffer.from('a'), 'a.mp4');
-      return () => videos.createCharacter({ name: 'Ann', video });
-    }),
+    'videos.createCharacter': once(
+      ofMade(
+        () => toFile(Buffer.from('a'), 'a.mp4'),
+        (video) => videos.createCharacter({ name: 'Ann', video }),
+      ),
+    ),
     'videos.getCharacter': once(async () => () => videos.getCharacter('char_1')),
   };
 }
 
 function fileCalls(world: World): Readonly<Record<string, Call>> {
   const { files, uploads, batches } = world.client;
-  const ofFile =
-    <Value>(call: (id: string) => Called<Value>) =>
-    async () => {
-      const id = await world.file();
-      return () => call(id);
-    };
-  const ofUpload =
-    <Value>(call: (id: string) => Called<Value>) =>
-    async () => {
-      const id = await world.upload();
-      return () => call(id);
-    };
-  const ofBatch =
-    <Value>(call: (id: string) => Called<Value>) =>
-    async () => {
-      const id = await world.batch();
-      return () => call(id);
-    };
+  const ofFile = <Value>(call: (id: string) => Called<Value>) => ofMade(() => world.file(), call);
+  const ofUpload = <Value>(call: (id: string) => Called<Value>) => ofMade(() => world.upload(), call);
+  const ofBatch = <Value>(call: (id: string) => Called<Value>) => ofMade(() => world.batch(), call);
   return {
     'files.create': once(
-      async () => {
-        const file = await toFile(LINES, 'lines.jsonl');
-        return () => files.create({ file, purpose: 'batch' });
-      },
+      ofMade(
+        () => toFile(LINES, 'lines.jsonl'),
+        (file) => files.create({ file, purpose: 'batch' }),
+      ),
       ({ bytes }) => assert.equal(bytes, LINES.length),
     ),
     'files.retrieve': once(
@@ -384,12 +365,8 @@ function fileCalls(world: World): Readonly<Record<string, Call>> {
 function responseCalls(world: World): Readonly<Record<string, Call>> {
   const { responses } = world.client;
   const Person = z.object({ name: z.string(), age: z.number().int() });
-  const ofStored =
-    <Value>(call: (id: string) => Called<Value>, more: object = {}) =>
-    async () => {
-      const id = await world.response(more);
-      return () => call(id);
-    };
+  const ofStored = <Value>(call: (id: string) => Called<Value>, more: object = {}) =>
+    ofMade(() => world.response(more), call);
   return {
     'responses.create': once(
       async () => () => responses.create(ASK),
@@ -403,10 +380,10 @@ function responseCalls(world: World): Readonly<Record<string, Call>> {
       ofStored((id) => responses.retrieve(id)),
       ({ output_text: text }) => assert.match(text, /51/),
     ),
-    'responses.retrieve stream': streamed(async () => {
-      const id = await world.response();
-      return () => responses.retrieve(id, { stream: true });
-    }, 'response.completed'),
+    'responses.retrieve stream': streamed(
+      ofStored((id) => responses.retrieve(id, { stream: true })),
+      'response.completed',
+    ),
     'responses.delete': once(ofStored((id) => responses.delete(id))),
     'responses.parse': once(
       async () => () =>
