@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../src/domain/ids.ts';
-import { errorOf, raw } from './raw-request.ts';
-import { ADMIN_TOKEN, serveAdmin } from './serve-admin.ts';
+import { serveAdmin } from './serve-admin.ts';
 import type { ServedAdmin } from './serve-admin.ts';
 
 let admin: ServedAdmin;
@@ -45,7 +44,8 @@ const LIMITS: readonly unknown[] = [
 ];
 
 function wrongBodies(good: Record<string, unknown>, fields: Record<string, readonly unknown[]>): unknown[] {
-  const wrong: unknown[] = [...NO_OBJECTS, { ...good, other: 1 }, { ...good, constructor: 1 }];
+  const strange = ['other', 'constructor', '__proto__'].map((name) => ({ ...good, [name]: 1 }));
+  const wrong: unknown[] = [...NO_OBJECTS, ...strange];
   for (const [field, values] of Object.entries(fields)) {
     for (const value of values) wrong.push({ ...good, [field]: value });
   }
@@ -150,23 +150,6 @@ describe('an invalid body', () => {
     const { body } = await admin.ask<{ keys: unknown[] }>('GET', path);
     assert.deepEqual(body.data.keys, []);
   });
-
-  it('that is not JSON, too large or of another type is rejected with the reason', async () => {
-    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, 'Content-Type': 'application/json' };
-    const send = async (sent: string, changes: Record<string, string> = {}) =>
-      errorOf(await raw(admin.url, 'POST', '/admin/accounts', { ...headers, ...changes }, sent));
-
-    assert.deepEqual(await send('{"name":'), { status: 400, code: 'INVALID_REQUEST' });
-    assert.deepEqual(await send('{"__proto__":{"name":"x"},"name":"x"}'), { status: 400, code: 'INVALID_REQUEST' });
-    assert.deepEqual(await send('name=x', { 'Content-Type': 'text/plain' }), {
-      status: 415,
-      code: 'UNSUPPORTED_MEDIA_TYPE',
-    });
-    assert.deepEqual(await send(JSON.stringify({ name: 'x'.repeat(300_000) })), {
-      status: 413,
-      code: 'PAYLOAD_TOO_LARGE',
-    });
-  });
 });
 
 describe('an unknown id', () => {
@@ -212,6 +195,7 @@ describe('an unknown id', () => {
 });
 
 describe('an invalid query', () => {
+  // The walk (admin-walk.test.ts) sends unknown parameters.
   it('is 400, and a size out of range is clamped', async () => {
     for (const path of [
       '/admin/accounts?size=x',
@@ -219,18 +203,12 @@ describe('an invalid query', () => {
       '/admin/accounts?size=1&size=2',
       '/admin/accounts?cursor=',
       '/admin/accounts?cursor=%00',
-      '/admin/accounts?page=1',
-      '/admin/queues?x=1',
       '/admin/repairs?size=x',
       '/admin/repairs?kind=broken',
       '/admin/repairs?kind=',
       '/admin/repairs?cursor=x',
-      '/admin/repairs?since=1',
       `/admin/repairs?cursor=${Buffer.from('1763700000000000 acc_none').toString('base64url')}`,
       `/admin/repairs?cursor=${Buffer.from(`1763700000000000 ${'9'.repeat(19)}`).toString('base64url')}`,
-      '/admin/repairs/summary?kind=settled',
-      '/admin/ledger/verify?account=1',
-      `/admin/accounts/${accountId}?x=1`,
       `/admin/accounts/${accountId}/ledger?kind=gift`,
       `/admin/accounts/${accountId}/ledger?cursor=x`,
       `/admin/accounts/${accountId}/usage?groupBy=week`,

@@ -69,6 +69,13 @@ function routeOf(operationId: string): Route {
   return route;
 }
 
+/** What the routes of a file answer beside the whole file. */
+const ofFile = (params: Parts['params'] = {}): readonly (readonly [Parts, number])[] => [
+  [{ params, headers: { Range: 'bytes=0-3' } }, 206],
+  [{ params, headers: { Range: 'bytes=100000-' } }, 416],
+  [{ params, headers: { 'If-Match': '"other"' } }, 412],
+];
+
 const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
   callMcp: async () => [[{ body: { jsonrpc: '2.0', method: 'notifications/initialized' } }, 202]],
   createTask: async () => {
@@ -99,24 +106,10 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
     ];
   },
   listCallbackAttempts: async () => [[{ params: { taskId: await newTask(account) } }, 200]],
-  downloadMedia: async () => {
-    const { params = {} } = await requestOf(routeOf('downloadMedia'), world, account);
-    return [
-      [{ params, headers: { Range: 'bytes=0-3' } }, 206],
-      [{ params, headers: { Range: 'bytes=100000-' } }, 416],
-      [{ params, headers: { 'If-Match': '"other"' } }, 412],
-    ];
-  },
+  downloadMedia: async () => ofFile((await requestOf(routeOf('downloadMedia'), world, account)).params),
   uploadFile: async () => [[await fileForm({ purpose: 'batch' }, '{}', 'lines.jsonl'), 200]],
   listFiles: async () => [[{}, 200]],
-  getFileContent: async () => {
-    const { params = {} } = await requestOf(routeOf('getFileContent'), world, account);
-    return [
-      [{ params, headers: { Range: 'bytes=0-3' } }, 206],
-      [{ params, headers: { Range: 'bytes=100000-' } }, 416],
-      [{ params, headers: { 'If-Match': '"other"' } }, 412],
-    ];
-  },
+  getFileContent: async () => ofFile((await requestOf(routeOf('getFileContent'), world, account)).params),
   createChatCompletion: async () => [[{ body: chatBody({ stream: true }) }, 200]],
   createTranscription: async () => {
     const { headers, ...form } = await transcriptionForm();
@@ -145,10 +138,8 @@ const MORE_ANSWERS: WalkedListener['moreAnswers'] = {
     const { headers } = await send(served.url, routeOf('downloadVideo'), { params }, account.client.key);
     return [
       [{ params, query: 'variant=thumbnail' }, 200],
-      [{ params, headers: { Range: 'bytes=0-3' } }, 206],
       [{ params, headers: { 'If-None-Match': String(headers['etag']) } }, 304],
-      [{ params, headers: { Range: 'bytes=100000-' } }, 416],
-      [{ params, headers: { 'If-Match': '"other"' } }, 412],
+      ...ofFile(params),
     ];
   },
   createSpeech: async () => [[{ body: speechBody(), headers: { Prefer: 'respond-async' } }, 202]],
@@ -207,40 +198,32 @@ async function streamedRequest(operationId: string, parts: Parts): Promise<Parts
 }
 
 /** What makes another request of it. */
-const OTHER: Readonly<Record<string, object>> = { createImage: { user: 'other' }, createSpeech: { voice: 'onyx' } };
+const OTHER: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  createImage: { user: 'other' },
+  createSpeech: { voice: 'onyx' },
+  createImageEdit: { response_format: 'url' },
+  createTranscription: { response_format: 'text' },
+  createTranslation: { response_format: 'text' },
+};
 
-/** Of one of OpenAI's media endpoints. */
-function rejectionsOfMedia(operationId: string, sent: object): WalkedListener['rejections'] {
-  const ended = (): Promise<Parts> => requestOf(routeOf(operationId), world, account);
-  return {
-    [`${operationId} 400 MODEL_UNAVAILABLE`]: async () => ({ body: { ...sent, model: 'acme/none' } }),
-    [`${operationId} 402 INSUFFICIENT_BALANCE`]: async () => {
-      const poor = await served.newAccount({ microUsd: 1n });
-      return { body: sent, key: poor.client.key };
-    },
-    [`${operationId} 404 NOT_FOUND`]: () => erasedRequest(operationId),
-    [`${operationId} 422 IDEMPOTENCY_KEY_MISMATCH`]: async () => ({
-      ...(await ended()),
-      body: { ...sent, ...OTHER[operationId] },
-    }),
-  };
+/** A request of an account that has too little for it. */
+async function unpaid(parts: Parts | Promise<Parts>): Promise<Parts & { readonly key: string }> {
+  const poor = await served.newAccount({ microUsd: 1n });
+  return { ...(await parts), key: poor.client.key };
 }
 
-/** Of one whose request is a form. */
-function rejectionsOfForm(
+/** Of one of OpenAI's media endpoints. */
+function rejectionsOfMedia(
   operationId: string,
-  formOf: (changes?: Readonly<Record<string, string>>) => Promise<Parts>,
+  partsOf: (changes?: Readonly<Record<string, string>>) => Promise<Parts>,
 ): WalkedListener['rejections'] {
   return {
-    [`${operationId} 400 MODEL_UNAVAILABLE`]: () => formOf({ model: 'acme/none' }),
-    [`${operationId} 402 INSUFFICIENT_BALANCE`]: async () => {
-      const poor = await served.newAccount({ microUsd: 1n });
-      return { ...(await formOf()), key: poor.client.key };
-    },
+    [`${operationId} 400 MODEL_UNAVAILABLE`]: () => partsOf({ model: 'acme/none' }),
+    [`${operationId} 402 INSUFFICIENT_BALANCE`]: () => unpaid(partsOf()),
     [`${operationId} 404 NOT_FOUND`]: () => erasedRequest(operationId),
     [`${operationId} 422 IDEMPOTENCY_KEY_MISMATCH`]: async () => {
-      const { headers = {} } = await requestOf(routeOf(operationId), world, account);
-      const other = await formOf({ response_format: operationId === 'createImageEdit' ? 'url' : 'text' });
+      const { headers } = await requestOf(routeOf(operationId), world, account);
+      const other = await partsOf(OTHER[operationId]);
       return { ...other, headers: { ...headers, ...other.headers } };
     },
   };
@@ -283,22 +266,16 @@ const REJECTIONS: WalkedListener['rejections'] = {
   'signIn 403 FORBIDDEN': async () => ({ body: { key: account.client.key } }),
   'createTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
   'estimateTask 400 MODEL_UNAVAILABLE': async () => ({ body: body({ model: 'acme/none' }) }),
-  ...rejectionsOfMedia('createImage', imageBody()),
-  ...rejectionsOfMedia('createSpeech', speechBody()),
-  ...rejectionsOfForm('createImageEdit', editForm),
-  ...rejectionsOfForm('createTranscription', transcriptionForm),
-  ...rejectionsOfForm('createTranslation', transcriptionForm),
+  ...rejectionsOfMedia('createImage', async (changes) => ({ body: imageBody(changes) })),
+  ...rejectionsOfMedia('createSpeech', async (changes) => ({ body: speechBody(changes) })),
+  ...rejectionsOfMedia('createImageEdit', editForm),
+  ...rejectionsOfMedia('createTranscription', transcriptionForm),
+  ...rejectionsOfMedia('createTranslation', transcriptionForm),
   'countInputTokens 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/none', input: 'Hi.' } }),
   'compactResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/none', input: 'Hi.' } }),
-  'compactResponse 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { body: { model: 'acme/text', input: 'Hi.' }, key: poor.client.key };
-  },
+  'compactResponse 402 INSUFFICIENT_BALANCE': () => unpaid({ body: { model: 'acme/text', input: 'Hi.' } }),
   'createVideo 400 MODEL_UNAVAILABLE': () => videoForm({ model: 'acme/none' }),
-  'createVideo 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { ...(await videoForm()), key: poor.client.key };
-  },
+  'createVideo 402 INSUFFICIENT_BALANCE': () => unpaid(videoForm()),
   'createVideo 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
     const headers = { 'Idempotency-Key': 'a-video' };
     await account.client.send('POST', '/v1/videos', videoBody(), headers);
@@ -357,10 +334,7 @@ const REJECTIONS: WalkedListener['rejections'] = {
     );
     return { params, body: { part_ids: [(JSON.parse(part.text) as { id: string }).id] } };
   },
-  'createTask 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { body: body(), key: poor.client.key };
-  },
+  'createTask 402 INSUFFICIENT_BALANCE': () => unpaid({ body: body() }),
   'createTask 422 IDEMPOTENCY_KEY_MISMATCH': async () => {
     await account.client.create(body(), 'twice');
     return { body: body({ metadata: { other: 'body' } }), headers: { 'Idempotency-Key': 'twice' } };
@@ -387,14 +361,8 @@ const REJECTIONS: WalkedListener['rejections'] = {
   },
   'createChatCompletion 400 MODEL_UNAVAILABLE': async () => ({ body: chatBody({ model: 'acme/none' }) }),
   'createResponse 400 MODEL_UNAVAILABLE': async () => ({ body: { model: 'acme/images', input: 'hello' } }),
-  'createChatCompletion 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { body: chatBody(), key: poor.client.key };
-  },
-  'createResponse 402 INSUFFICIENT_BALANCE': async () => {
-    const poor = await served.newAccount({ microUsd: 1n });
-    return { body: { model: 'acme/text', input: 'hello' }, key: poor.client.key };
-  },
+  'createChatCompletion 402 INSUFFICIENT_BALANCE': () => unpaid({ body: chatBody() }),
+  'createResponse 402 INSUFFICIENT_BALANCE': () => unpaid({ body: { model: 'acme/text', input: 'hello' } }),
   'createResponse 404 NOT_FOUND': async () => {
     const deleted = { body: backgroundBody(), headers: { 'Idempotency-Key': 'a-deleted-response' } };
     const created = await account.client.send('POST', '/v1/responses', deleted.body, deleted.headers);

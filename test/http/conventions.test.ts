@@ -1,16 +1,19 @@
 /**
  * The conventions of the contract that hold for every path: paths, the spelling of names and money, the origin of
- * URLs, and that every response has the envelope and a request id.
+ * URLs, that every response has the envelope and a request id, HTTPS if it is required, and the response while the
+ * database is unavailable.
  */
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import sharp from 'sharp';
 import { publicRoutes } from '../../src/http/app/routes.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 import { body } from '../tasks/task-room.ts';
-import { raw } from './raw-request.ts';
+import { errorOf, raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
-import { serveApp } from './serve.ts';
+import { open } from './raw-socket.ts';
+import { createImage, newTask } from './route-requests.ts';
+import { serveApp, unreachableDatabase } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
 /** Names that the contract itself spells with underscores. */
@@ -152,12 +155,9 @@ describe('names and values', () => {
 describe('a URL in a response', () => {
   // Proves C0-9.
   it('is below PUBLIC_URL, whatever Host the request has', async () => {
-    const { body: created } = await account.client.create(body());
-    const { taskId } = created.data;
-    await served.succeed(taskId, Buffer.from('an image'));
-    const image = await sharp({ create: { width: 2, height: 1, channels: 3, background: '#c33' } })
-      .png()
-      .toBuffer();
+    const taskId = await newTask(account);
+    const image = await createImage();
+    await served.succeed(taskId, image);
     const lies = {
       Host: 'evil.example',
       'X-Forwarded-Host': 'evil.example',
@@ -198,19 +198,28 @@ describe('a browser page of another origin', () => {
   });
 });
 
-/** The response to bytes that are not a request. */
-function answerTo(bytes: string): Promise<string> {
-  const { hostname, port } = new URL(served.url);
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    socket.setEncoding('utf8').on('data', (part: string) => {
-      text += part;
-    });
-    socket.once('end', () => resolve(text));
-    socket.once('error', reject);
+describe('the request id', () => {
+  // Proves C1-3.
+  it('is generated, and new each time, when the client sent none or an invalid one', async () => {
+    const seen = new Set<unknown>();
+    for (const sent of [undefined, '', 'has blanks', 'x'.repeat(65), 'semi;colon', 'ümlaut']) {
+      const headers = sent === undefined ? {} : { 'X-Request-Id': Buffer.from(sent).toString('latin1') };
+      const answer = await raw(served.url, 'GET', '/healthz', headers);
+      assert.match(String(answer.headers['x-request-id']), /^req_[0-9A-Z]{26}$/);
+      seen.add(answer.headers['x-request-id']);
+    }
+    assert.equal(seen.size, 6);
   });
-}
+
+  // Proves C1-3.
+  it("is the client's own when it is valid, on errors as well", async () => {
+    for (const sent of ['a', 'trace-7_B', 'x'.repeat(64)]) {
+      const ok = await raw(served.url, 'GET', '/healthz', { 'X-Request-Id': sent });
+      const missing = await raw(served.url, 'GET', '/nothing', { 'X-Request-Id': sent });
+      assert.deepEqual([ok.headers['x-request-id'], missing.headers['x-request-id']], [sent, sent]);
+    }
+  });
+});
 
 describe('input that HTTP rejects before it becomes a request', () => {
   for (const [what, bytes, status] of [
@@ -221,7 +230,10 @@ describe('input that HTTP rejects before it becomes a request', () => {
   ] as const) {
     // Proves S7-7, C1-2, C1-3.
     it(`is answered in the envelope too, with a request id: ${what}`, async () => {
-      const [head = '', text = ''] = (await answerTo(bytes)).split('\r\n\r\n');
+      const client = open(served.url);
+      client.socket.write(bytes);
+      await waitFor('the connection is closed', () => client.isClosed());
+      const [head = '', text = ''] = client.heard().split('\r\n\r\n');
 
       assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `));
       assert.match(head, /\r\nX-Request-Id: req_[0-9A-Z]{26}\r\n/i);
@@ -229,4 +241,82 @@ describe('input that HTTP rejects before it becomes a request', () => {
       assert.deepEqual([code, data, error_code, typeof message], [status, null, 'INVALID_REQUEST', 'string']);
     });
   }
+});
+
+describe('while the database is down', () => {
+  // Proves C0-4, C1-4, C1-22.
+  it('every route that needs it returns 503 with Retry-After, without the reason', async () => {
+    const away = await serveApp({ appDatabase: unreachableDatabase() });
+    try {
+      const taskId = await newTask(account);
+      await served.succeed(taskId, Buffer.from('bytes'));
+      const [output] = (await account.client.get(taskId)).body.data.output ?? [];
+      const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
+      const answers = [
+        await raw(away.url, 'POST', '/v1/tasks', headers, JSON.stringify(body())),
+        await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`, headers),
+        await raw(away.url, 'POST', `/v1/tasks/${newTaskId()}/cancel`, headers),
+        await raw(away.url, 'GET', new URL(output?.url ?? '').pathname),
+      ];
+
+      for (const answer of answers) {
+        assert.deepEqual(errorOf(answer), { status: 503, code: 'SERVICE_UNAVAILABLE' });
+        assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
+        assert.doesNotMatch(answer.text, /127\.0\.0\.1|ECONNREFUSED|postgres|nobody/i);
+      }
+      assert.equal((await raw(away.url, 'GET', '/healthz')).status, 200);
+      const ready = await raw(away.url, 'GET', '/readyz');
+      assert.equal(ready.status, 503);
+      assert.equal((JSON.parse(ready.text) as { database: boolean }).database, false);
+      // A malformed key is rejected without a query.
+      assert.equal((await raw(away.url, 'GET', `/v1/tasks/${newTaskId()}`)).status, 401);
+    } finally {
+      await away.close();
+    }
+  });
+});
+
+describe('where HTTPS is required', () => {
+  /** The statuses of an app that trusts these proxies. @param path default: one that needs a key. */
+  async function assertStatuses(
+    trusted: string,
+    requiresHttps: boolean,
+    cases: readonly (readonly [forwardedProto: string | undefined, status: number, path?: string])[],
+  ): Promise<void> {
+    const https = await serveApp({ requiresHttps, environment: { TRUSTED_PROXIES: trusted } });
+    try {
+      for (const [proto, status, path = '/v1/tasks/x'] of cases) {
+        const answer = await raw(https.url, 'GET', path, proto === undefined ? {} : { 'X-Forwarded-Proto': proto });
+        assert.equal(answer.status, status, JSON.stringify([trusted, proto, path]));
+      }
+    } finally {
+      await https.close();
+    }
+  }
+
+  // Proves C7-11.
+  it('only the header of a trusted proxy is accepted, and of the nearest one', async () => {
+    await assertStatuses('127.0.0.0/8', true, [
+      ['https', 401],
+      ['http, https', 401],
+      ['https, http', 400],
+      [undefined, 400],
+    ]);
+    await assertStatuses('10.0.0.0/8', true, [
+      ['https', 400],
+      // Probes come from inside.
+      [undefined, 200, '/healthz'],
+      [undefined, 200, '/readyz'],
+    ]);
+  });
+
+  it('a proxy on the same machine is trusted when it reports that a request did not use HTTPS', async () => {
+    await assertStatuses('127.0.0.0/8', false, [
+      ['http', 400],
+      ['https', 401],
+      // The loopback itself needs none.
+      [undefined, 401],
+    ]);
+    await assertStatuses('10.0.0.0/8', false, [['http', 401]]);
+  });
 });

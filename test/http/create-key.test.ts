@@ -48,25 +48,12 @@ describe('creating a key', () => {
     assert.deepEqual([models, expiresAt, spendCaps, spent, cappedBy], [null, 0, null, null, []]);
   });
 
+  // Operators create keys by the same schema, whose every field is in admin-bad-input.test.ts.
   const good = { name: 'x', scopes: ['tasks:read'] };
   const bad: readonly (readonly [unknown, RegExp])[] = [
-    [{}, /^invalid request: missing property: name$/],
-    [[], /^invalid request: type: got array, want object$/],
-    ['null', /^invalid request: type: got null, want object$/],
     [{ name: 'x' }, /^invalid request: missing property: scopes$/],
-    [{ ...good, name: null }, /^invalid request: name: type: got null, want string$/],
-    [{ ...good, name: '' }, /^invalid request: name: minLength: got 0, want 1$/],
-    [{ ...good, name: 'x'.repeat(101) }, /^invalid request: name: maxLength: got 101, want 100$/],
-    [{ ...good, name: 'two\nlines' }, /^invalid request: name: pattern: /],
-    [{ ...good, name: 'nul\0' }, /^invalid request: name: pattern: /],
-    [{ ...good, name: 'half \ud83d' }, /^invalid request: name: pattern: /],
-    [{ ...good, scopes: [] }, /^invalid request: scopes: minItems: got 0, want 1$/],
-    [{ ...good, scopes: 'tasks:read' }, /^invalid request: scopes: type: got string, want array$/],
     [{ ...good, scopes: ['Tasks:read'] }, /^invalid request: scopes\.0: enum: got "Tasks:read", want one of /],
-    [{ ...good, scopes: ['tasks:read', 'tasks:read'] }, /^invalid request: scopes: uniqueItems: /],
     [{ ...good, scopes: ['__proto__'] }, /^invalid request: scopes\.0: enum: /],
-    [{ ...good, models: null }, /^invalid request: models: type: got null, want array$/],
-    [{ ...good, models: [] }, /^invalid request: models: minItems: got 0, want 1$/],
     [{ ...good, models: ['acme/images', 'acme/nothing'] }, /^invalid request: models\.1: got "acme\/nothing", want /],
     [{ ...good, models: ['acme/routed@fast'] }, /^invalid request: models\.0: got "acme\/routed@fast", want /],
     [{ ...good, models: ['Acme/images'] }, /^invalid request: models\.0: /],
@@ -76,15 +63,6 @@ describe('creating a key', () => {
       /^invalid request: models: maxItems: got 101/,
     ],
     [{ ...good, expiresAt: START / 1000 }, /^invalid request: expiresAt: got 1803902400, want a time in the future$/],
-    [{ ...good, expiresAt: 1 }, /^invalid request: expiresAt: got 1, want a time in the future$/],
-    [{ ...good, expiresAt: -1 }, /^invalid request: expiresAt: minimum: got -1, want 0$/],
-    [{ ...good, expiresAt: 1e300 }, /^invalid request: expiresAt: maximum: /],
-    [{ ...good, expiresAt: '2030-01-01' }, /^invalid request: expiresAt: type: got string, want integer$/],
-    [{ ...good, expiresAt: 1.5 }, /^invalid request: expiresAt: type: got number, want integer$/],
-    [{ ...good, spendCaps: {} }, /^invalid request: spendCaps: minProperties: got 0, want 1$/],
-    [{ ...good, spendCaps: null }, /^invalid request: spendCaps: type: got null, want object$/],
-    [{ ...good, spendCaps: { day: 5 } }, /^invalid request: spendCaps\.day: type: got integer, want string$/],
-    [{ ...good, spendCaps: { day: '-1' } }, /^invalid request: spendCaps\.day: pattern: /],
     [{ ...good, spendCaps: { day: '1e3' } }, /^invalid request: spendCaps\.day: pattern: /],
     [{ ...good, spendCaps: { total: '0.0000001' } }, /^invalid request: spendCaps\.total: pattern: /],
     [{ ...good, spendCaps: { total: '9'.repeat(13) } }, /^invalid request: spendCaps\.total: pattern: /],

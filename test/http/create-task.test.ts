@@ -177,13 +177,12 @@ describe('an unknown model or route', () => {
 });
 
 describe('a callback URL', () => {
+  // All spellings are in test/egress/policy.test.ts.
   // Proves S2.3-1, C2-10, C2-12.
   it('is rejected when it is not allowed as a receiver', async () => {
     const cases: [string, RegExp][] = [
       ['http://example.com/hook', /must be https/],
-      ['ftp://example.com/hook', /must be an absolute https URL/],
       ['/hook', /must be an absolute https URL/],
-      ['https://', /must be an absolute https URL/],
       ['https://user:password@example.com/', /must not contain user information/],
       ['https://example.com/#part', /must not contain a fragment/],
       ['https://example.com:8443/', /port 8443 is not allowed; want 443/],
@@ -192,9 +191,6 @@ describe('a callback URL', () => {
         'https://127.0.0.1/',
         /127\.0\.0\.1 is not a public address; the operator can allow it with EGRESS_ALLOW=127\.0\.0\.1:443$/,
       ],
-      ['https://0x7f.1/', /127\.0\.0\.1 is not a public address/],
-      ['https://[::1]/', /::1 is not a public address/],
-      ['https://10.0.0.1/', /10\.0\.0\.1 is not a public address/],
       ['https://169.254.169.254/latest', /169\.254\.169\.254 is not a public address/],
       ['https://localhost/', /localhost is not a public address/],
       [`https://example.com/${'x'.repeat(2_049)}`, /maxLength/],
@@ -209,12 +205,7 @@ describe('a callback URL', () => {
 
   // Proves C2-10, C2-14.
   it('is accepted when it is public and https', async () => {
-    for (const url of [
-      'https://example.com/hook?a=1',
-      'https://example.com:443/',
-      'HTTPS://EXAMPLE.COM/',
-      'https://1.1.1.1/',
-    ]) {
+    for (const url of ['https://example.com:443/hook?a=1', 'HTTPS://EXAMPLE.COM/', 'https://1.1.1.1/']) {
       assert.equal((await account.client.create(body({ callback: { url } }))).status, 200, url);
     }
   });
@@ -222,17 +213,7 @@ describe('a callback URL', () => {
 
 describe('a request that the account cannot afford or queue', () => {
   // Proves S4.1-4, S7-3, C1-9.
-  it('is rejected with 402 and both amounts', async () => {
-    const poor = await served.newAccount({ microUsd: 9_999n });
-
-    const answer = await poor.client.create(body());
-
-    assert.equal(answer.status, 402);
-    assert.equal(answer.body.error_code, 'INSUFFICIENT_BALANCE');
-    assert.match(answer.body.message, /0\.01 USD and 0\.009999 USD is available/);
-  });
-
-  it('names what a client can do, and logs the command for the operator once in ten minutes', async () => {
+  it('is 402 with both amounts and what a client can do, and logs the command of operators once in ten minutes', async () => {
     for (const [environment, command] of [
       [{ DARKROOM_EMBEDDED: 'true' }, 'npm run admin -- accounts top-up'],
       [{ DARKROOM_EMBEDDED: 'true', DATA_DIR: '/x' }, "npm run admin -- --data-dir '/x' accounts top-up"],
@@ -246,14 +227,15 @@ describe('a request that the account cannot afford or queue', () => {
         const poor = await logging.newAccount({ microUsd: 9_999n });
         const poorer = await logging.newAccount({ microUsd: 0n });
 
-        const { message } = (await poor.client.create(body())).body;
+        const { status, body: rejected } = await poor.client.create(body());
         await poor.client.create(body());
         await poorer.client.create(body());
+        assert.deepEqual([status, rejected.error_code], [402, 'INSUFFICIENT_BALANCE']);
         assert.match(
-          message,
-          /is available; reduce the request, wait until running tasks release .*, or contact the operator/,
+          rejected.message,
+          /0\.01 USD and 0\.009999 USD is available; reduce the request, wait until running tasks release .*, or contact the operator/,
         );
-        assert.doesNotMatch(message, /npm|admin|top-up|acc_/);
+        assert.doesNotMatch(rejected.message, /npm|admin|top-up|acc_/);
         assert.deepEqual(
           lines.map(({ accountId, availableUsd, neededUsd }) => [accountId, availableUsd, neededUsd]),
           [

@@ -181,7 +181,7 @@ describe('POST /v1/videos', () => {
     assert.equal(withoutScope.status, 403);
   });
 
-  it('answers as other endpoints do without balance, right or type of body', async () => {
+  it('answers as other endpoints do without balance or right', async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     const noBalance = await create(poor);
     assert.deepEqual([noBalance.status, noBalance.body.error.code], [402, 'insufficient_quota']);
@@ -189,8 +189,6 @@ describe('POST /v1/videos', () => {
     assert.equal((await client.send('POST', PATH, videoBody())).status, 403);
     const { client: limited } = await poor.newKey({ models: ['acme/images'] });
     assert.equal((await limited.send('POST', PATH, videoBody())).status, 403);
-    const headers = { Authorization: `Bearer ${poor.client.key}`, 'Content-Type': 'text/plain' };
-    assert.equal((await raw(served.url, 'POST', PATH, headers, 'a fox')).status, 415);
   });
 });
 

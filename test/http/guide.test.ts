@@ -3,9 +3,7 @@
  * behaves in a browser is in test/web/guide.test.ts.
  */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { readFile, readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { packageFile } from '../../src/config/package-root.ts';
 import { createGuide } from '../../src/http/routes/guide.ts';
@@ -126,17 +124,9 @@ describe('the guide', () => {
     assert.deepEqual(dead, []);
   });
 
-  it('names files of the repository that are no pages, and does not link to them', async () => {
+  it('names files of the repository that are no pages, and does not link to them', () => {
     assert.match(pages.get('/guide/operations/install')?.text ?? '', /\.env\.example/);
     for (const [path, { text }] of pages) assert.doesNotMatch(text, /href="[^":]*\.(?:md|example)["#]/, path);
-    const documents = (await readdir(packageFile('docs'), { recursive: true })).map((name) => `docs/${name}`);
-    for (const document of [...documents, 'CONTRIBUTING.md', 'SECURITY.md', 'packages/cli/README.md']) {
-      if (!document.endsWith('.md')) continue;
-      const text = await readFile(packageFile(document), 'utf8');
-      for (const [, target = ''] of text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)) {
-        assert.ok(existsSync(packageFile(join(dirname(document), target))), `${document}: ${target}`);
-      }
-    }
   });
 
   it('brings the index of its search, with every page in it', async () => {
