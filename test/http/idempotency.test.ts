@@ -1,12 +1,11 @@
 /** `Idempotency-Key` as a client experiences it (spec §4.1, contract §2). */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { revokeKey } from '../../src/accounts/keys.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { newId } from '../../src/domain/ids.ts';
-import type { ApiBody } from '../support/api-client.ts';
 import { body } from '../tasks/task-room.ts';
+import { raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
@@ -22,30 +21,15 @@ after(async () => {
 });
 
 /** Creates with the header exactly as given, as often as it is given. */
-function createWith(...keys: string[]): Promise<{ status: number; taskId: string | undefined }> {
-  const { hostname, port } = new URL(served.url);
+async function createWith(...keys: string[]): Promise<{ status: number; taskId: string | undefined }> {
   const headers = {
     Authorization: `Bearer ${account.client.key}`,
     'Content-Type': 'application/json',
     'Idempotency-Key': keys,
   };
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      { hostname, port, method: 'POST', path: '/v1/tasks', headers, agent: false },
-      (incoming) => {
-        let text = '';
-        incoming.setEncoding('utf8').on('data', (part: string) => {
-          text += part;
-        });
-        incoming.on('end', () => {
-          const answer = JSON.parse(text) as ApiBody;
-          resolve({ status: incoming.statusCode ?? 0, taskId: (answer.data as { taskId?: string } | null)?.taskId });
-        });
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end(JSON.stringify(body()));
-  });
+  const { status, text } = await raw(served.url, 'POST', '/v1/tasks', headers, JSON.stringify(body()));
+  const { data } = JSON.parse(text) as { data: { taskId: string } | null };
+  return { status, taskId: data?.taskId };
 }
 
 describe('64 creates at once with one key over HTTP', () => {

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
-import type { FailureReason } from '../../src/domain/failure-reason.ts';
-import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
+import { failTask } from './image-responses.ts';
 import { eventsOf, madeImage, newestTask, openCall, tasksOf } from './media-calls.ts';
 import type { FailedAnswer, OpenCall } from './media-calls.ts';
 import { raw } from './raw-request.ts';
@@ -38,11 +37,6 @@ function stream(account: ServedAccount, changes: object = {}, headers: Record<st
 
 function open(app: ServedApp, account: ServedAccount, headers: Record<string, string> = {}): OpenCall {
   return openCall(app, account, PATH, imageBody({ stream: true }), headers);
-}
-
-async function fail(app: ServedApp, taskId: TaskId, reason: FailureReason): Promise<void> {
-  await claimOutbox(app.room.database, 1_000);
-  await settleTask(app.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
 }
 
 const failedOf = (answer: RawAnswer): FailedAnswer => JSON.parse(answer.text) as FailedAnswer;
@@ -95,7 +89,7 @@ describe('images that are streamed', () => {
   it('have a status until the head is sent, which is not before the task has ended', async () => {
     const account = await served.newAccount();
     const call = open(served, account);
-    await fail(served, await newestTask(served, account), 'content_rejected');
+    await failTask(served, await newestTask(served, account), 'content_rejected');
     const { statusCode, headers } = await call.head;
     await call.ended;
 
@@ -202,7 +196,7 @@ describe('a stream of images whose head was sent', () => {
     const call = open(hasty, account);
     const taskId = await newestTask(hasty, account);
     await call.head;
-    await fail(hasty, taskId, 'content_rejected');
+    await failTask(hasty, taskId, 'content_rejected');
     await call.ended;
 
     const [failed = assert.fail(), ...others] = eventsOf({ text: call.text() });
@@ -260,31 +254,28 @@ describe('a stream of images whose head was sent', () => {
 describe('a stream of images in a process that stops', () => {
   for (const streamHeadMs of [30_000, 0]) {
     const isBefore = streamHeadMs > 0;
-    it(`${isBefore ? 'is 503 with x-should-retry before its head' : 'ends with an error event after its head'}, and the task continues`, async () => {
+    it(`${isBefore ? 'is 503 with x-should-retry before its head' : 'ends with an error event after its head'}, and the task continues`, async (t) => {
       const app = await serveApp({ streamHeadMs });
-      try {
-        const account = await app.newAccount();
-        const call = open(app, account);
-        const taskId = await newestTask(app, account);
-        await waitFor('the request waits', () => app.http.feed.count() === 1);
-        if (!isBefore) await call.head;
-        app.http.feed.close();
-        const { statusCode, headers } = await call.head;
-        await call.ended;
+      t.after(() => app.close());
+      const account = await app.newAccount();
+      const call = open(app, account);
+      const taskId = await newestTask(app, account);
+      await waitFor('the request waits', () => app.http.feed.count() === 1);
+      if (!isBefore) await call.head;
+      app.http.feed.close();
+      const { statusCode, headers } = await call.head;
+      await call.ended;
 
-        const failed = isBefore
-          ? failedOf({ text: call.text() } as RawAnswer)
-          : (eventsOf({ text: call.text() })[0]?.data as unknown as FailedAnswer);
-        assert.deepEqual([statusCode, failed.error.code], [isBefore ? 503 : 200, 'server_stopping']);
-        assert.equal(headers['x-should-retry'], isBefore ? 'true' : undefined);
-        assert.match(failed.error.message, new RegExp(taskId));
-        await app.succeed(taskId, Buffer.from('one'));
-        const retry = await stream(account, {}, RETRY, app);
-        assert.equal(retry.headers['x-darkroom-task-id'], taskId);
-        assert.deepEqual(await tasksOf(app, account), [taskId]);
-      } finally {
-        await app.close();
-      }
+      const failed = isBefore
+        ? failedOf({ text: call.text() } as RawAnswer)
+        : (eventsOf({ text: call.text() })[0]?.data as unknown as FailedAnswer);
+      assert.deepEqual([statusCode, failed.error.code], [isBefore ? 503 : 200, 'server_stopping']);
+      assert.equal(headers['x-should-retry'], isBefore ? 'true' : undefined);
+      assert.match(failed.error.message, new RegExp(taskId));
+      await app.succeed(taskId, Buffer.from('one'));
+      const retry = await stream(account, {}, RETRY, app);
+      assert.equal(retry.headers['x-darkroom-task-id'], taskId);
+      assert.deepEqual(await tasksOf(app, account), [taskId]);
     });
   }
 });

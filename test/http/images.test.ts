@@ -1,19 +1,19 @@
 /** `POST /v1/images/generations`: a task whose images are the response, and what happens to it when the client goes. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
-import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { body as taskBody } from '../tasks/task-room.ts';
+import { failTask } from './image-responses.ts';
+import { madeImage, newestTask, openCall, tasksOf } from './media-calls.ts';
+import type { FailedAnswer } from './media-calls.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { imageBody } from './route-requests.ts';
 import { serveApp } from './serve.ts';
-import type { ServedAccount, ServedApp } from './serve.ts';
+import type { MadeOutput, ServedAccount, ServedApp } from './serve.ts';
 
 const PATH = '/v1/images/generations';
 const RETRY = { 'X-Stainless-Retry-Count': '1' };
@@ -32,11 +32,6 @@ interface Images {
   readonly quality?: string;
 }
 
-interface Failed {
-  readonly code: number;
-  readonly error: { readonly message: string; readonly type: string; readonly param: string; readonly code: string };
-}
-
 const headersOf = (account: ServedAccount, more: Record<string, string> = {}): Record<string, string> => ({
   Authorization: `Bearer ${account.client.key}`,
   'Content-Type': 'application/json',
@@ -52,42 +47,40 @@ function generate(
   return raw(app.url, 'POST', PATH, headersOf(account, headers), JSON.stringify(imageBody(changes)));
 }
 
+/** A request whose task ends with these images. */
+async function generated(
+  account: ServedAccount,
+  changes: Record<string, unknown> = {},
+  made: readonly MadeOutput[] = [madeImage('one')],
+  headers: Record<string, string> = {},
+): Promise<{ readonly taskId: TaskId; readonly answer: RawAnswer }> {
+  const before = (await tasksOf(served, account)).length;
+  const answering = generate(account, changes, headers);
+  const taskId = await newestTask(served, account, before);
+  await served.succeedWith(taskId, made);
+  return { taskId, answer: await answering };
+}
+
 /** A request whose client will disconnect. @returns once its task exists. */
-async function openRequest(account: ServedAccount, headers: Record<string, string> = {}): Promise<ClientRequest> {
-  const before = (await tasksOf(account)).length;
-  const { hostname, port } = new URL(served.url);
-  const outgoing = request({
-    hostname,
-    port,
-    method: 'POST',
-    path: PATH,
-    headers: headersOf(account, headers),
-    agent: false,
-  });
-  outgoing.on('error', () => undefined);
-  outgoing.end(JSON.stringify(imageBody()));
-  await waitFor('its task exists', async () => (await tasksOf(account)).length === before + 1);
+async function openRequest(account: ServedAccount): Promise<ClientRequest> {
+  const before = (await tasksOf(served, account)).length;
+  const { outgoing } = openCall(served, account, PATH, imageBody());
+  await newestTask(served, account, before);
   return outgoing;
-}
-
-/** Ids, the oldest first. */
-async function tasksOf(account: ServedAccount): Promise<readonly TaskId[]> {
-  const rows = await served.room.rows<{ id: TaskId }>(
-    'SELECT id FROM tasks WHERE account_id = $1 ORDER BY created_at, id',
-    account.id,
-  );
-  return rows.map(({ id }) => id);
-}
-
-async function newTask(account: ServedAccount, before = 0): Promise<TaskId> {
-  await waitFor('the task exists', async () => (await tasksOf(account)).length > before);
-  return (await tasksOf(account)).at(-1) ?? assert.fail();
 }
 
 /** Disconnects a client, and waits until that is recorded. */
 async function disconnect(outgoing: ClientRequest, taskId: TaskId): Promise<void> {
   outgoing.destroy();
   await waitFor('the disconnection is recorded', async () => (await awaitedRow(taskId))?.waiter === null);
+}
+
+/** The task of a request whose client has disconnected. */
+async function lostTask(account: ServedAccount): Promise<TaskId> {
+  const outgoing = await openRequest(account);
+  const taskId = await newestTask(served, account);
+  await disconnect(outgoing, taskId);
+  return taskId;
 }
 
 interface AwaitedRow {
@@ -104,32 +97,15 @@ async function awaitedRow(taskId: TaskId): Promise<AwaitedRow | undefined> {
   return row;
 }
 
-async function fail(taskId: TaskId, reason: FailureReason, app = served): Promise<void> {
-  await claimOutbox(app.room.database, 1_000);
-  await settleTask(app.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
-}
-
 const parsed = <Body>(answer: RawAnswer): Body => JSON.parse(answer.text) as Body;
-
-const image = (text: string, facts: { width?: number; height?: number } = { width: 1024, height: 1024 }) => ({
-  type: 'image',
-  bytes: Buffer.from(text),
-  mimeType: 'image/png',
-  ...facts,
-});
 
 describe('POST /v1/images/generations', () => {
   // Proves C10-1.
   it('answers with the images of a task in base64, in the form of OpenAI', async () => {
     const account = await served.newAccount();
     const files = ['one', 'a second one', 'x'.repeat(300_001)];
-    const answering = generate(account, { n: 3, size: '1024x1024', user: 'user-7' });
-    const taskId = await newTask(account);
-    await served.succeedWith(
-      taskId,
-      files.map((text) => image(text)),
-    );
-    const answer = await answering;
+    const made = files.map((text) => madeImage(text));
+    const { taskId, answer } = await generated(account, { n: 3, size: '1024x1024', user: 'user-7' }, made);
 
     assert.equal(answer.status, 200, answer.text);
     const { created, data, ...facts } = parsed<Images>(answer);
@@ -156,9 +132,8 @@ describe('POST /v1/images/generations', () => {
   // Proves C10-1.
   it('answers with URLs where these are requested', async () => {
     const account = await served.newAccount();
-    const answering = generate(account, { response_format: 'url' });
-    await served.succeedWith(await newTask(account), [image('one'), image('two')]);
-    const { data } = parsed<Images>(await answering);
+    const made = [madeImage('one'), madeImage('two')];
+    const { data } = parsed<Images>((await generated(account, { response_format: 'url' }, made)).answer);
 
     const files = await Promise.all(data.map(async ({ url = '' }) => (await fetch(url)).text()));
     assert.deepEqual(files, ['one', 'two']);
@@ -166,58 +141,45 @@ describe('POST /v1/images/generations', () => {
 
   it('says nothing about images that differ, and repeats the quality that was chosen', async () => {
     const account = await served.newAccount();
-    const answering = generate(account);
-    const other = { ...image('two', { width: 10, height: 20 }), mimeType: 'image/webp' };
-    await served.succeedWith(await newTask(account), [image('one'), other]);
+    const other = { ...madeImage('two', { width: 10, height: 20 }), mimeType: 'image/webp' };
+    const { answer } = await generated(account, {}, [madeImage('one'), other]);
 
-    assert.deepEqual(Object.keys(parsed<Images>(await answering)), ['created', 'data']);
+    assert.deepEqual(Object.keys(parsed<Images>(answer)), ['created', 'data']);
   });
 
-  const rejected: readonly (readonly [changes: object, status: number, param: string | null, code: string | null])[] = [
-    [{ model: 'acme/none' }, 400, 'model', 'model_not_found'],
-    [{ model: 'acme/images' }, 400, 'model', 'model_not_found'],
-    [{ model: 'acme/text' }, 400, 'model', 'model_not_found'],
-    [{ model: undefined }, 400, 'model', 'missing_required_parameter'],
-    [{ prompt: undefined }, 400, 'prompt', 'missing_required_parameter'],
-    [{ prompt: '' }, 400, 'prompt', 'empty_string'],
-    [{ prompt: 'x'.repeat(2_001) }, 400, 'prompt', 'string_above_max_length'],
-    [{ prompt: 'a\u0000b' }, 400, 'prompt', 'invalid_value'],
-    [{ size: '512x512' }, 400, 'size', 'invalid_value'],
-    [{ quality: 'high' }, 400, 'quality', 'unsupported_parameter'],
-    [{ background: 'transparent' }, 400, 'background', 'unsupported_parameter'],
-    [{ n: 5 }, 400, 'n', 'integer_above_max_value'],
-    [{ n: 11 }, 400, 'n', 'integer_above_max_value'],
-    [{ n: '1' }, 400, 'n', 'invalid_type'],
-    [{ response_format: 'png' }, 400, 'response_format', 'invalid_value'],
-    [{ partial_images: 2 }, 400, 'partial_images', 'unsupported_value'],
-    [{ seed: 7 }, 400, 'seed', 'unknown_parameter'],
+  // What every endpoint of OpenAI's API rejects alike is in openai-errors.test.ts.
+  const rejected: readonly (readonly [changes: object, param: string, code: string])[] = [
+    [{ model: 'acme/images' }, 'model', 'model_not_found'],
+    [{ model: 'acme/text' }, 'model', 'model_not_found'],
+    [{ prompt: 'x'.repeat(2_001) }, 'prompt', 'string_above_max_length'],
+    [{ prompt: 'a\u0000b' }, 'prompt', 'invalid_value'],
+    [{ size: '512x512' }, 'size', 'invalid_value'],
+    [{ quality: 'high' }, 'quality', 'unsupported_parameter'],
+    [{ background: 'transparent' }, 'background', 'unsupported_parameter'],
+    [{ n: 5 }, 'n', 'integer_above_max_value'],
+    [{ n: '1' }, 'n', 'invalid_type'],
+    [{ partial_images: 2 }, 'partial_images', 'unsupported_value'],
   ];
-  for (const [changes, status, param, code] of rejected) {
+  for (const [changes, param, code] of rejected) {
     // Proves C10-6.
     it(`rejects ${JSON.stringify(changes).slice(0, 60)} with the field, and creates nothing`, async () => {
       const account = await served.newAccount();
       const answer = await generate(account, { ...changes });
 
-      assert.equal(answer.status, status, answer.text);
-      const { error } = parsed<Failed>(answer);
+      assert.equal(answer.status, 400, answer.text);
+      const { error } = parsed<FailedAnswer>(answer);
       assert.deepEqual([error.param, error.code, error.type], [param, code, 'invalid_request_error'], answer.text);
       assert.equal(answer.headers['x-darkroom-task-id'], undefined);
       assert.match(String(answer.headers['openai-processing-ms'] ?? '0'), /^\d+$/);
-      assert.deepEqual(await tasksOf(account), []);
+      assert.deepEqual(await tasksOf(served, account), []);
     });
   }
 
-  it('answers as the text endpoints do when there is no balance, no key or no right', async () => {
+  it('answers as the text endpoints do when there is no balance, or no right to the model', async () => {
     const poor = await served.newAccount({ microUsd: 1n });
     const noBalance = await generate(poor);
     assert.equal(noBalance.status, 402);
-    assert.equal(parsed<Failed>(noBalance).error.code, 'insufficient_quota');
-
-    const { client } = await poor.newKey({ scopes: ['tasks:read'] });
-    assert.equal((await client.send('POST', PATH, imageBody())).status, 403);
-    const unknown = await raw(served.url, 'POST', PATH, { 'Content-Type': 'application/json' }, '{}');
-    assert.equal(unknown.status, 401);
-    assert.equal(parsed<Failed>(unknown).error.type, 'authentication_error');
+    assert.equal(parsed<FailedAnswer>(noBalance).error.code, 'insufficient_quota');
 
     const { client: limited } = await poor.newKey({ models: ['acme/images'] });
     assert.equal((await limited.send('POST', PATH, imageBody())).status, 403);
@@ -239,12 +201,12 @@ describe('POST /v1/images/generations', () => {
     it(`answers ${status} ${code} when the task fails with ${reason}`, async () => {
       const account = await served.newAccount();
       const answering = generate(account);
-      const taskId = await newTask(account);
-      await fail(taskId, reason);
+      const taskId = await newestTask(served, account);
+      await failTask(served, taskId, reason);
       const answer = await answering;
 
       assert.equal(answer.status, status, answer.text);
-      assert.equal(parsed<Failed>(answer).error.code, code);
+      assert.equal(parsed<FailedAnswer>(answer).error.code, code);
       assert.equal(answer.headers['x-should-retry'], shouldRetry);
       assert.equal(answer.headers['x-darkroom-task-id'], taskId);
       assert.equal(await awaitedRow(taskId), undefined);
@@ -268,23 +230,20 @@ describe('POST /v1/images/generations', () => {
       assert.equal(answer.headers['x-darkroom-task-id'], taskId);
       await waitFor('it is received', async () => (await awaitedRow(taskId))?.isReceived === true);
     }
-    assert.equal((await tasksOf(account)).length, 3);
+    assert.equal((await tasksOf(served, account)).length, 3);
   });
 
   it('answers a repeated Idempotency-Key with the images of the first task, and another body with 422', async () => {
     const account = await served.newAccount();
     const headers = { 'Idempotency-Key': 'once' };
-    const answering = generate(account, {}, headers);
-    const taskId = await newTask(account);
-    await served.succeedWith(taskId, [image('one')]);
-    const first = await answering;
+    const { taskId, answer: first } = await generated(account, {}, undefined, headers);
     const again = await generate(account, {}, { ...headers, ...RETRY });
     const other = await generate(account, { size: '2048x2048' }, headers);
 
     assert.equal(again.text, first.text);
     assert.equal(again.headers['idempotent-replay'], 'true');
     assert.equal(other.status, 422);
-    assert.deepEqual(await tasksOf(account), [taskId]);
+    assert.deepEqual(await tasksOf(served, account), [taskId]);
     assert.equal(await awaitedRow(taskId), undefined);
   });
 
@@ -292,23 +251,19 @@ describe('POST /v1/images/generations', () => {
   it('answers 404 when the images of that task have been deleted', async () => {
     const account = await served.newAccount();
     const headers = { 'Idempotency-Key': 'gone' };
-    const answering = generate(account, {}, headers);
-    await served.succeedWith(await newTask(account), [image('one')]);
-    const { headers: answered } = await answering;
-    const { data: task } = (await account.client.get(String(answered['x-darkroom-task-id']))).body;
+    const { taskId } = await generated(account, {}, undefined, headers);
+    const { data: task } = (await account.client.get(taskId)).body;
     await account.client.send('DELETE', `/v1/storages/${task.output?.[0]?.id}`);
     const again = await generate(account, {}, headers);
 
     assert.equal(again.status, 404);
-    assert.equal(parsed<Failed>(again).error.code, 'output_expired');
+    assert.equal(parsed<FailedAnswer>(again).error.code, 'output_expired');
   });
 
   it('ends a response that cannot be sent whole, and a retry gets the images', async () => {
     const account = await served.newAccount();
-    const answering = generate(account);
-    const taskId = await newTask(account);
-    await served.succeedWith(taskId, [image('one')]);
-    assert.equal((await answering).status, 200);
+    const { taskId, answer } = await generated(account);
+    assert.equal(answer.status, 200);
     // As if it had been longer than it is, which is noticed at its end.
     await served.room.rows('UPDATE outputs SET size_bytes = size_bytes + 3 WHERE task_id = $1', taskId);
     await served.room.rows(
@@ -328,7 +283,7 @@ describe('POST /v1/images/generations', () => {
     const again = await generate(account, {}, RETRY);
 
     assert.equal(Buffer.from(parsed<Images>(again).data[0]?.b64_json ?? '', 'base64').toString(), 'one');
-    assert.deepEqual(await tasksOf(account), [taskId]);
+    assert.deepEqual(await tasksOf(served, account), [taskId]);
   });
 });
 
@@ -336,37 +291,33 @@ describe('an automatic retry of a request for images', () => {
   // Proves C10-9, C10-10.
   it('attaches to the task of a client that has disconnected, which went on', async () => {
     const account = await served.newAccount();
-    const outgoing = await openRequest(account);
-    const [taskId = assert.fail()] = await tasksOf(account);
-    await disconnect(outgoing, taskId);
+    const taskId = await lostTask(account);
     const answering = generate(account, {}, RETRY);
     await waitFor('the retry waits', async () => (await awaitedRow(taskId))?.retries === 1);
-    await served.succeedWith(taskId, [image('one')]);
+    await served.succeedWith(taskId, [madeImage('one')]);
     const answer = await answering;
 
     assert.equal(answer.headers['x-darkroom-task-id'], taskId);
     assert.equal(Buffer.from(parsed<Images>(answer).data[0]?.b64_json ?? '', 'base64').toString(), 'one');
-    assert.deepEqual(await tasksOf(account), [taskId]);
+    assert.deepEqual(await tasksOf(served, account), [taskId]);
     assert.equal((await account.client.get(taskId)).body.data.billing.captured, '0.01');
     await waitFor('it is received', async () => (await awaitedRow(taskId))?.isReceived === true);
   });
 
   it('gets the images of a task that ended while no client was there', async () => {
     const account = await served.newAccount();
-    const outgoing = await openRequest(account);
-    const [taskId = assert.fail()] = await tasksOf(account);
-    await disconnect(outgoing, taskId);
-    await served.succeedWith(taskId, [image('one')]);
+    const taskId = await lostTask(account);
+    await served.succeedWith(taskId, [madeImage('one')]);
 
     assert.equal((await generate(account, {}, RETRY)).headers['x-darkroom-task-id'], taskId);
-    assert.deepEqual(await tasksOf(account), [taskId]);
+    assert.deepEqual(await tasksOf(served, account), [taskId]);
   });
 
   // Proves C10-10.
   it('finds a task of its own for each of several equal requests that were lost', async () => {
     const account = await served.newAccount();
     const requests = [await openRequest(account), await openRequest(account), await openRequest(account)];
-    const tasks = await tasksOf(account);
+    const tasks = await tasksOf(served, account);
     assert.equal(new Set(tasks).size, 3);
     // As a process that is killed leaves them: nothing says that their clients are gone.
     const retries = [0, 1, 2].map(() => generate(account, {}, RETRY));
@@ -375,45 +326,42 @@ describe('an automatic retry of a request for images', () => {
       return rows.every((row) => row?.retries === 1);
     });
     for (const outgoing of requests) outgoing.destroy();
-    for (const taskId of tasks) await served.succeedWith(taskId, [image(taskId)]);
+    for (const taskId of tasks) await served.succeedWith(taskId, [madeImage(taskId)]);
     const answered = (await Promise.all(retries)).map(({ headers }) => String(headers['x-darkroom-task-id']));
 
     assert.deepEqual(answered.toSorted(), tasks.toSorted());
-    assert.deepEqual(await tasksOf(account), tasks);
+    assert.deepEqual(await tasksOf(served, account), tasks);
   });
 
   it('leaves the task of an equal request that is still there to that one, and gets its own', async () => {
     const account = await served.newAccount();
     const first = generate(account);
-    const firstTask = await newTask(account);
+    const firstTask = await newestTask(served, account);
     const outgoing = await openRequest(account);
-    const lostTask = await newTask(account, 1);
+    const lost = await newestTask(served, account, 1);
     // Its client repeats the request before the disconnection is noticed, so the retry attaches to the older task.
-    await disconnect(outgoing, lostTask);
-    await served.room.rows("UPDATE awaited_responses SET waiter = 'req_unnoticed' WHERE task_id = $1", lostTask);
+    await disconnect(outgoing, lost);
+    await served.room.rows("UPDATE awaited_responses SET waiter = 'req_unnoticed' WHERE task_id = $1", lost);
     const retry = generate(account, {}, RETRY);
     await waitFor('the retry waits', async () => (await awaitedRow(firstTask))?.retries === 1);
-    await served.succeedWith(firstTask, [image(firstTask)]);
-    await served.succeedWith(lostTask, [image(lostTask)]);
+    await served.succeedWith(firstTask, [madeImage(firstTask)]);
+    await served.succeedWith(lost, [madeImage(lost)]);
     const answers = [await first, await retry];
 
-    const tasks = [firstTask, lostTask];
+    const tasks = [firstTask, lost];
     assert.deepEqual(new Set(answers.map(({ headers }) => headers['x-darkroom-task-id'])), new Set(tasks));
     for (const answer of answers) {
       const [made] = parsed<Images>(answer).data;
       const shown = Buffer.from(made?.b64_json ?? '', 'base64').toString();
       assert.equal(shown, answer.headers['x-darkroom-task-id']);
     }
-    assert.deepEqual(await tasksOf(account), tasks);
+    assert.deepEqual(await tasksOf(served, account), tasks);
   });
 
   // Proves C10-10.
   it('gets the result again that a proxy may have lost, but not one that arrived a while ago', async () => {
     const account = await served.newAccount();
-    const answering = generate(account);
-    const taskId = await newTask(account);
-    await served.succeedWith(taskId, [image('one')]);
-    await answering;
+    const { taskId } = await generated(account);
     await waitFor('it is received', async () => (await awaitedRow(taskId))?.isReceived === true);
 
     assert.equal((await generate(account, {}, RETRY)).headers['x-darkroom-task-id'], taskId);
@@ -423,28 +371,24 @@ describe('an automatic retry of a request for images', () => {
     );
     const later = await generate(account, {}, { ...RETRY, Prefer: 'respond-async' });
     assert.equal(later.status, 202);
-    assert.equal((await tasksOf(account)).length, 2);
+    assert.equal((await tasksOf(served, account)).length, 2);
   });
 
   it('creates another task after one that failed, which cost nothing', async () => {
     const account = await served.newAccount();
     const answering = generate(account);
-    const taskId = await newTask(account);
-    await fail(taskId, 'provider_error');
+    const taskId = await newestTask(served, account);
+    await failTask(served, taskId, 'provider_error');
     assert.equal((await answering).status, 503);
-    const retry = generate(account, {}, RETRY);
-    const next = await newTask(account, 1);
-    await served.succeedWith(next, [image('two')]);
+    const { taskId: next, answer } = await generated(account, {}, undefined, RETRY);
 
-    assert.equal((await retry).headers['x-darkroom-task-id'], next);
+    assert.equal(answer.headers['x-darkroom-task-id'], next);
     assert.notEqual(next, taskId);
   });
 
   it('creates a task where there is none that it repeats', async () => {
     const account = await served.newAccount();
-    const outgoing = await openRequest(account);
-    const [taskId = assert.fail()] = await tasksOf(account);
-    await disconnect(outgoing, taskId);
+    const taskId = await lostTask(account);
     const async = { Prefer: 'respond-async' };
     const otherKey = await account.newKey();
     const stranger = await served.newAccount();
@@ -470,9 +414,7 @@ describe('an automatic retry of a request for images', () => {
   // Proves C10-10.
   it('creates a task when the one before is older than ten minutes', async () => {
     const account = await served.newAccount();
-    const outgoing = await openRequest(account);
-    const [taskId = assert.fail()] = await tasksOf(account);
-    await disconnect(outgoing, taskId);
+    const taskId = await lostTask(account);
     await served.room.rows(
       "UPDATE awaited_responses SET created_at = created_at - interval '601 seconds' WHERE task_id = $1",
       taskId,
@@ -485,26 +427,23 @@ describe('an automatic retry of a request for images', () => {
 
 describe('an api process that stops', () => {
   // Proves C10-13.
-  it('answers those that wait so that their retry attaches to the task', async () => {
+  it('answers those that wait so that their retry attaches to the task', async (t) => {
     const app = await serveApp();
-    try {
-      const account = await app.newAccount();
-      const answering = generate(account, {}, {}, app);
-      await waitFor('the request waits', () => app.http.feed.count() === 1);
-      app.http.feed.close();
-      const answer = await answering;
+    t.after(() => app.close());
+    const account = await app.newAccount();
+    const answering = generate(account, {}, {}, app);
+    await waitFor('the request waits', () => app.http.feed.count() === 1);
+    app.http.feed.close();
+    const answer = await answering;
 
-      assert.equal(answer.status, 503, answer.text);
-      assert.equal(parsed<Failed>(answer).error.code, 'server_stopping');
-      assert.equal(answer.headers['x-should-retry'], 'true');
-      assert.equal(answer.headers['connection'], 'close');
-      const taskId = String(answer.headers['x-darkroom-task-id']) as TaskId;
-      await app.succeed(taskId, Buffer.from('one'));
-      const retry = await generate(account, {}, RETRY, app);
-      assert.equal(retry.headers['x-darkroom-task-id'], taskId);
-      assert.equal((await app.room.rows('SELECT id FROM tasks')).length, 1);
-    } finally {
-      await app.close();
-    }
+    assert.equal(answer.status, 503, answer.text);
+    assert.equal(parsed<FailedAnswer>(answer).error.code, 'server_stopping');
+    assert.equal(answer.headers['x-should-retry'], 'true');
+    assert.equal(answer.headers['connection'], 'close');
+    const taskId = String(answer.headers['x-darkroom-task-id']) as TaskId;
+    await app.succeed(taskId, Buffer.from('one'));
+    const retry = await generate(account, {}, RETRY, app);
+    assert.equal(retry.headers['x-darkroom-task-id'], taskId);
+    assert.equal((await app.room.rows('SELECT id FROM tasks')).length, 1);
   });
 });

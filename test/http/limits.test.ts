@@ -199,25 +199,6 @@ describe('the rate limit headers', () => {
       assert.ok(reset !== undefined && reset >= Math.floor(clock / 1000) && reset <= Math.ceil(clock / 1000) + 60);
     }
   });
-
-  it('are on a 304 response', async () => {
-    const { client } = await served.newAccount();
-    const first = await client.send('GET', '/v1/account');
-    const url = new URL('/v1/account', served.url);
-    const headers = { Authorization: `Bearer ${client.key}`, 'If-None-Match': first.headers.get('ETag') ?? '' };
-
-    const answer = await fetch(url, { headers });
-
-    assert.equal(answer.status, 304);
-    assert.equal(limitsOf(answer)[0], 1_000_000);
-  });
-
-  it('are not sent without a valid key', async () => {
-    const answer = await fetch(new URL('/v1/account', served.url));
-
-    assert.equal(answer.status, 401);
-    assert.deepEqual(limitsOf(answer), [undefined, undefined, undefined]);
-  });
 });
 
 describe('attempts without a valid key', () => {
@@ -239,49 +220,40 @@ describe('attempts without a valid key', () => {
   }
 
   // Proves C7-19.
-  it('are limited per address, whatever is wrong with the key, while valid keys from there are served', async () => {
+  it('are limited per address, whatever is wrong with the key, while valid keys from there are served', async (t) => {
     const app = await serveApp({ now: () => clock });
-    try {
-      const account = await app.newAccount();
-      const keys = ['', 'nonsense', 'dk_live_x', newApiKey().secret];
+    t.after(() => app.close());
+    const account = await app.newAccount();
+    const keys = ['', 'nonsense', 'dk_live_x', newApiKey().secret];
 
-      const rejected = await rejectedOf(LIMIT + 10, (index) => attempt(app, keys[index % keys.length] ?? ''));
+    const rejected = await rejectedOf(LIMIT + 10, (index) => attempt(app, keys[index % keys.length] ?? ''));
 
-      assert.equal(rejected.length, 10);
-      const [first] = rejected;
-      assert.ok(first !== undefined);
-      assert.deepEqual(errorOf(first), { status: 429, code: 'RATE_LIMITED' });
-      assert.equal(first.headers['retry-after'], '1');
-      assert.equal((await account.client.send('GET', '/v1/account')).status, 200);
-      clock += 10_000;
-      assert.equal((await rejectedOf(15, () => attempt(app, ''))).length, 5);
-    } finally {
-      await app.close();
-    }
+    assert.equal(rejected.length, 10);
+    const [first] = rejected;
+    assert.ok(first !== undefined);
+    assert.deepEqual(errorOf(first), { status: 429, code: 'RATE_LIMITED' });
+    assert.equal(first.headers['retry-after'], '1');
+    assert.equal((await account.client.send('GET', '/v1/account')).status, 200);
+    clock += 10_000;
+    assert.equal((await rejectedOf(15, () => attempt(app, ''))).length, 5);
   });
 
-  it('cannot evade the limit with a forwarding header, unless a trusted proxy wrote it', async () => {
+  it('cannot evade the limit with a forwarding header, unless a trusted proxy wrote it', async (t) => {
     const app = await serveApp({ now: () => clock });
-    try {
-      const spoofed = await rejectedOf(LIMIT + 10, (index) => attempt(app, '', `203.0.113.${index}`));
-      assert.equal(spoofed.length, 10);
-    } finally {
-      await app.close();
-    }
+    t.after(() => app.close());
+    const spoofed = await rejectedOf(LIMIT + 10, (index) => attempt(app, '', `203.0.113.${index}`));
+    assert.equal(spoofed.length, 10);
   });
 
-  it('are counted by the client that a trusted proxy names, of IPv6 by its /64', async () => {
+  it('are counted by the client that a trusted proxy names, of IPv6 by its /64', async (t) => {
     const app = await serveApp({ now: () => clock, environment: { TRUSTED_PROXIES: '127.0.0.0/8' } });
-    try {
-      assert.equal((await rejectedOf(LIMIT + 5, () => attempt(app, '', '1.2.3.4, 203.0.113.7'))).length, 5);
-      assert.equal((await rejectedOf(1, () => attempt(app, '', '203.0.113.8'))).length, 0);
-      const sameNetwork = await rejectedOf(LIMIT + 5, (index) =>
-        attempt(app, '', `2001:db8:0:1:${index.toString(16)}::${index.toString(16)}`),
-      );
-      assert.equal(sameNetwork.length, 5);
-      assert.equal((await rejectedOf(1, () => attempt(app, '', '2001:db8:0:2::1'))).length, 0);
-    } finally {
-      await app.close();
-    }
+    t.after(() => app.close());
+    assert.equal((await rejectedOf(LIMIT + 5, () => attempt(app, '', '1.2.3.4, 203.0.113.7'))).length, 5);
+    assert.equal((await rejectedOf(1, () => attempt(app, '', '203.0.113.8'))).length, 0);
+    const sameNetwork = await rejectedOf(LIMIT + 5, (index) =>
+      attempt(app, '', `2001:db8:0:1:${index.toString(16)}::${index.toString(16)}`),
+    );
+    assert.equal(sameNetwork.length, 5);
+    assert.equal((await rejectedOf(1, () => attempt(app, '', '2001:db8:0:2::1'))).length, 0);
   });
 });

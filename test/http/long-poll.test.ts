@@ -11,6 +11,7 @@ import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transit
 import type { ApiAnswer } from '../support/api-client.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { body } from '../tasks/task-room.ts';
+import { errorOf, raw } from './raw-request.ts';
 import { serveApp } from './serve.ts';
 import type { ServedAccount, ServedApp } from './serve.ts';
 
@@ -227,6 +228,46 @@ describe('a read that waits', () => {
 
     assert.equal((await answer).body.data.status, 'queued');
     await leaving.close();
+  });
+});
+
+describe('responses that wait', () => {
+  async function newTask({ client }: ServedAccount): Promise<string> {
+    return (await client.create(body())).body.data.taskId;
+  }
+
+  it('of one account leave as many connections as they hold to all others, and release them', async (t) => {
+    // An account holds at most as many as it leaves free: 4.
+    const narrow = await serveApp({ environment: { MAX_CONNECTIONS: '8' } });
+    t.after(() => narrow.close());
+    const [hostile, other] = [await narrow.newAccount(), await narrow.newAccount()];
+    const [taskId, otherTask] = [await newTask(hostile), await newTask(other)];
+    const headers = { Authorization: `Bearer ${hostile.client.key}`, Accept: 'text/event-stream' };
+    const stop = new AbortController();
+    const streams: Promise<Response>[] = [];
+    for (let count = 0; count < 4; count++) {
+      streams.push(fetch(`${narrow.url}/v1/tasks/${taskId}/events`, { headers, signal: stop.signal }));
+    }
+    for (const stream of streams) assert.equal((await stream).status, 200);
+
+    const rejected = await raw(narrow.url, 'GET', `/v1/tasks/${taskId}/events`, headers);
+    assert.deepEqual(errorOf(rejected), { status: 429, code: 'RATE_LIMITED' });
+    assert.equal(rejected.headers['retry-after'], '5');
+
+    // A wait is a preference: it is ignored, and the task is returned at once.
+    const read = await raw(narrow.url, 'GET', `/v1/tasks/${taskId}`, { ...headers, Accept: '*/*', Prefer: 'wait=30' });
+    assert.equal(read.status, 200);
+    assert.equal(read.headers['preference-applied'], undefined);
+
+    const waited = await raw(narrow.url, 'GET', `/v1/tasks/${otherTask}`, {
+      Authorization: `Bearer ${other.client.key}`,
+      Prefer: 'wait=1',
+    });
+    assert.equal(waited.headers['preference-applied'], 'wait=1');
+
+    stop.abort();
+    for (const stream of streams) await (await stream).text().catch(() => undefined);
+    await waitFor('all are given back', () => narrow.http.waitingResponses.usage().inUse === 0);
   });
 });
 

@@ -38,7 +38,7 @@ describe('readiness', () => {
     await waitFor('it is ready', async () => (await raw(served.url, 'GET', '/readyz')).status === 200);
   });
 
-  it('does not depend on the store, nor wait for it, and reports what is known of it', async () => {
+  it('does not depend on the store, nor wait for it, and reports what is known of it', async (t) => {
     const away = await serveApp();
     let answer = (_isUp: boolean): void => undefined;
     Object.assign(away.http.store, {
@@ -51,38 +51,32 @@ describe('readiness', () => {
       const { status, text } = await raw(away.url, 'GET', '/readyz');
       return [status, (JSON.parse(text) as { store: unknown }).store];
     };
-    try {
-      assert.deepEqual(await readiness(), [200, null]);
-      answer(false);
-      assert.deepEqual(await readiness(), [200, false]);
-    } finally {
-      await away.close();
-    }
+    t.after(() => away.close());
+    assert.deepEqual(await readiness(), [200, null]);
+    answer(false);
+    assert.deepEqual(await readiness(), [200, false]);
   });
 });
 
 describe('what needs the store while it does not respond', () => {
-  it('answers 503 by itself, and names what is away', async () => {
+  it('answers 503 by itself, and names what is away', async (t) => {
     const away = await serveApp();
-    try {
-      const { client } = await away.newAccount();
-      const headers = { Authorization: `Bearer ${client.key}`, 'Content-Type': 'image/png' };
-      const upload = () => createImage().then((image) => raw(away.url, 'POST', '/v1/files', headers, image));
-      const { id } = (JSON.parse((await upload()).text) as { data: { id: string } }).data;
-      const fail = (): Promise<never> =>
-        Promise.reject(new StoreUnavailableError('read', { cause: Object.assign(new Error(), { code: 'EIO' }) }));
-      Object.assign(away.http.store, { put: fail, read: fail, head: fail });
+    t.after(() => away.close());
+    const { client } = await away.newAccount();
+    const headers = { Authorization: `Bearer ${client.key}`, 'Content-Type': 'image/png' };
+    const upload = () => createImage().then((image) => raw(away.url, 'POST', '/v1/files', headers, image));
+    const { id } = (JSON.parse((await upload()).text) as { data: { id: string } }).data;
+    const fail = (): Promise<never> =>
+      Promise.reject(new StoreUnavailableError('read', { cause: Object.assign(new Error(), { code: 'EIO' }) }));
+    Object.assign(away.http.store, { put: fail, read: fail, head: fail });
 
-      const answers = [await upload(), await raw(away.url, 'GET', `/v1/files/${id}/content`, headers)];
+    const answers = [await upload(), await raw(away.url, 'GET', `/v1/files/${id}/content`, headers)];
 
-      for (const answer of answers) {
-        assert.deepEqual(errorOf(answer), { status: 503, code: 'SERVICE_UNAVAILABLE' });
-        const { message } = JSON.parse(answer.text) as { message: string };
-        assert.match(message, /^the object store is not available at this moment; retry/);
-        assert.doesNotMatch(answer.text, /EIO/);
-      }
-    } finally {
-      await away.close();
+    for (const answer of answers) {
+      assert.deepEqual(errorOf(answer), { status: 503, code: 'SERVICE_UNAVAILABLE' });
+      const { message } = JSON.parse(answer.text) as { message: string };
+      assert.match(message, /^the object store is not available at this moment; retry/);
+      assert.doesNotMatch(answer.text, /EIO/);
     }
   });
 });

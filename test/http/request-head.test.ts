@@ -61,28 +61,39 @@ describe('a request', () => {
     assert.match(await ask('http://[::1/healthz', 'a.example'), /^HTTP\/1\.1 400 /);
   });
 
+  // Proves S4.4-7.
   it('is rejected for its head in the format that its clients read', async () => {
-    for (const [target, members] of [
-      ['/mcp', ['jsonrpc', 'id', 'error']],
-      ['/mcp?x=1', ['jsonrpc', 'id', 'error']],
-      ['http://a.example/mcp', ['jsonrpc', 'id', 'error']],
-      ['http://user@a.example/mcp', ['jsonrpc', 'id', 'error']],
-      ['/v1/tasks', ['code', 'message', 'data', 'error_code', 'error']],
-      ['/v1/responses', ['code', 'message', 'data', 'error_code', 'error']],
-      ['http://[::1/mcp', ['code', 'message', 'data', 'error_code', 'error']],
+    const rpc = ['error', 'id', 'jsonrpc'];
+    const openAi = ['code', 'data', 'error', 'error_code', 'message'];
+    const heads: readonly (readonly [head: string, status: number, members?: readonly string[]])[] = [
+      ['', 400],
+      ['Host: a.example\r\nHost: b.example\r\n', 400],
+      ['Host: a.example\r\nExpect: a-miracle\r\n', 417],
+      [`Host: a.example\r\n${MANY}`, 431],
+      // The parser rejects these, whatever the target: one of OpenAI's clients may read the response.
+      [`Host: a.example\r\nX-Long: ${'x'.repeat(9_000)}\r\n`, 431, openAi],
+      ['Host: a.example\r\n: y\r\n', 400, openAi],
+    ];
+    for (const [target, ofTarget] of [
+      ['/mcp', rpc],
+      ['/mcp?x=1', rpc],
+      ['http://a.example/mcp', rpc],
+      ['http://user@a.example/mcp', rpc],
+      ['/v1/tasks', openAi],
+      ['/v1/models', openAi],
+      ['/v1/responses', openAi],
+      ['http://[::1/mcp', openAi],
     ] as const) {
-      for (const [head, status] of [
-        ['', 400],
-        ['Host: a.example\r\nHost: b.example\r\n', 400],
-        ['Host: a.example\r\nExpect: a-miracle\r\n', 417],
-        [`Host: a.example\r\n${MANY}`, 431],
-      ] as const) {
+      for (const [head, status, members = ofTarget] of heads) {
         const answer = await answerTo(`POST ${target} HTTP/1.1\r\n${head}Content-Length: 0\r\n${END}`);
 
         assert.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), target);
-        const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as object;
-        assert.deepEqual(Object.keys(body).toSorted(), [...members].toSorted(), `${target}: ${status}`);
+        const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as Record<string, unknown>;
+        assert.deepEqual(Object.keys(body).toSorted(), members, `${target}: ${status}`);
         assert.match(answer, /\r\nX-Request-Id: req_/);
+        if (body['error_code'] === undefined) continue;
+        const { type } = body['error'] as { readonly type: string };
+        assert.deepEqual([body['error_code'], type], ['INVALID_REQUEST', 'invalid_request_error'], target);
       }
     }
   });

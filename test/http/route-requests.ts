@@ -23,6 +23,12 @@ export interface Parts {
   readonly body?: unknown;
 }
 
+/** A form as it is sent. */
+interface Form {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 export interface World {
   readonly served: ServedApp;
   /** A callback URL that the app may reach. */
@@ -68,18 +74,23 @@ async function newFile({ served }: World, account: ServedAccount): Promise<strin
   return (JSON.parse(answer.text) as { data: { id: string } }).data.id;
 }
 
+/** As clients send a form. */
+export async function encodedForm(form: FormData): Promise<Form> {
+  const encoded = new Response(form);
+  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
+  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+}
+
 /** The form of a file for OpenAI's API. */
 export async function fileForm(
   fields: Readonly<Record<string, string>>,
   file: Buffer | string,
   name: string,
-): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+): Promise<Form> {
   const form = new FormData();
   for (const [field, value] of Object.entries(fields)) form.append(field, value);
   form.append('file', new Blob([file]), name);
-  const encoded = new Response(form);
-  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
-  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+  return encodedForm(form);
 }
 
 /** The id of a file in OpenAI's form. */
@@ -102,14 +113,10 @@ async function newBatch(world: World, account: ServedAccount): Promise<string> {
 }
 
 /** The form of a part of an upload. */
-export async function partForm(
-  bytes: Buffer | string,
-): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+export async function partForm(bytes: Buffer | string): Promise<Form> {
   const form = new FormData();
   form.append('data', new Blob([bytes]), 'data');
-  const encoded = new Response(form);
-  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
-  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+  return encodedForm(form);
 }
 
 const batchBody = { endpoint: '/v1/tasks', completion_window: '24h' };
@@ -120,13 +127,12 @@ async function newUpload(
   { served }: World,
   account: ServedAccount,
 ): Promise<{ readonly uploadId: string; readonly partId: string }> {
-  const authorization = { Authorization: `Bearer ${account.client.key}` };
-  const json = { ...authorization, 'Content-Type': 'application/json' };
-  const created = await raw(served.url, 'POST', '/v1/uploads', json, JSON.stringify(uploadBody));
-  assert.equal(created.status, 200, created.text);
-  const { id: uploadId } = JSON.parse(created.text) as { id: string };
+  const created = await account.client.send('POST', '/v1/uploads', uploadBody);
+  assert.equal(created.status, 200, JSON.stringify(created.body));
+  const { id: uploadId } = created.body as unknown as { id: string };
   const { headers, body: sent } = await partForm('{}');
-  const added = await raw(served.url, 'POST', `/v1/uploads/${uploadId}/parts`, { ...headers, ...authorization }, sent);
+  const authorized = { ...headers, Authorization: `Bearer ${account.client.key}` };
+  const added = await raw(served.url, 'POST', `/v1/uploads/${uploadId}/parts`, authorized, sent);
   assert.equal(added.status, 200, added.text);
   return { uploadId, partId: (JSON.parse(added.text) as { id: string }).id };
 }
@@ -136,16 +142,11 @@ export function chatBody(changes: Record<string, unknown> = {}): Record<string, 
   return { model: 'acme/text', messages: [{ role: 'user', content: 'Say hello.' }], ...changes };
 }
 
-async function newResponse(
-  { served }: World,
-  account: ServedAccount,
-  changes: Readonly<Record<string, unknown>> = {},
-): Promise<string> {
-  const headers = { Authorization: `Bearer ${account.client.key}`, 'Content-Type': 'application/json' };
-  const sent = Buffer.from(JSON.stringify({ model: 'acme/text', input: 'Say hello.', ...changes }));
-  const answer = await raw(served.url, 'POST', '/v1/responses', headers, sent);
-  assert.equal(answer.status, 200, answer.text);
-  return (JSON.parse(answer.text) as { id: string }).id;
+async function newResponse({ client }: ServedAccount, changes: object = {}): Promise<string> {
+  const sent = { model: 'acme/text', input: 'Say hello.', ...changes };
+  const answer = await client.send('POST', '/v1/responses', sent);
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return (answer.body as unknown as { id: string }).id;
 }
 
 export function createImage(): Promise<Buffer> {
@@ -186,9 +187,7 @@ export const TRANSCRIPT = JSON.stringify({
 });
 
 /** The form of an edit. */
-export async function editForm(
-  changes: Readonly<Record<string, string>> = {},
-): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+export async function editForm(changes: Readonly<Record<string, string>> = {}): Promise<Form> {
   const form = new FormData();
   const fields = { model: 'acme/compatible-edit', prompt: 'make it night', ...changes };
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
@@ -200,19 +199,13 @@ export async function editForm(
 export async function transcriptionForm(
   changes: Readonly<Record<string, string | undefined>> = {},
   file: Buffer = drawAudio('a station', 1.5),
-): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+): Promise<Form> {
   const form = new FormData();
   for (const [name, value] of Object.entries({ model: 'acme/compatible-transcription', ...changes })) {
     if (value !== undefined) form.append(name, value);
   }
   form.append('file', new Blob([file]), 'station.wav');
   return encodedForm(form);
-}
-
-async function encodedForm(form: FormData) {
-  const encoded = new Response(form);
-  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
-  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
 }
 
 let mediaRequests = 0;
@@ -233,16 +226,12 @@ export function videoBody(changes: Record<string, unknown> = {}): Record<string,
 }
 
 /** The form that OpenAI's clients make of a request for a video. */
-export async function videoForm(
-  changes: Readonly<Record<string, string | Blob | undefined>> = {},
-): Promise<Parts & { readonly body: Buffer; readonly headers: Readonly<Record<string, string>> }> {
+export async function videoForm(changes: Readonly<Record<string, string | Blob | undefined>> = {}): Promise<Form> {
   const form = new FormData();
   for (const [name, value] of Object.entries({ model: 'acme/compatible-video', prompt: 'a fox', ...changes })) {
     if (value !== undefined) form.append(name, value);
   }
-  const encoded = new Response(form);
-  const headers = { 'Content-Type': encoded.headers.get('content-type') ?? '' };
-  return { headers, body: Buffer.from(await encoded.arrayBuffer()) };
+  return encodedForm(form);
 }
 
 /** A completed video. */
@@ -349,13 +338,11 @@ export const REQUESTS: Readonly<Record<string, Maker>> = {
   createResponse: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   countInputTokens: async () => ({ body: { model: 'acme/text', input: 'Say hello.' } }),
   compactResponse: async () => ({ body: { model: 'acme/text', input: 'My name is Ada.' } }),
-  getResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
-  cancelResponse: async (world, account) => ({
-    params: { responseId: await newResponse(world, account, { background: true }) },
-  }),
-  deleteResponse: async (world, account) => ({ params: { responseId: await newResponse(world, account) } }),
-  listResponseInputItems: async (world, account) => ({
-    params: { responseId: await newResponse(world, account) },
+  getResponse: async (_, account) => ({ params: { responseId: await newResponse(account) } }),
+  cancelResponse: async (_, account) => ({ params: { responseId: await newResponse(account, { background: true }) } }),
+  deleteResponse: async (_, account) => ({ params: { responseId: await newResponse(account) } }),
+  listResponseInputItems: async (_, account) => ({
+    params: { responseId: await newResponse(account) },
     query: 'limit=5&order=asc',
   }),
   listModels: nothing,

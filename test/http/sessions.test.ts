@@ -98,6 +98,7 @@ describe('a session', () => {
       assert.equal(errorOf(answer).code, 'UNAUTHORIZED', key);
       assert.equal(answer.headers['set-cookie'], undefined);
     }
+    assert.deepEqual(await served.room.rows('SELECT 1 FROM dashboard_sessions WHERE key_id = $1', without.id), []);
   });
 
   it('ends when its key does', async () => {

@@ -63,34 +63,22 @@ describe('many concurrent sign-ins', () => {
 
     for (const { status, text } of answers) assert.equal(status, 200, text);
   });
-
-  it('leave no session behind when the key may not have one', async () => {
-    const without = await account.newKey({ scopes: ['tasks:read'] });
-
-    assert.equal(errorOf(await signIn(served.url, { key: without.client.key })).code, 'UNAUTHORIZED');
-
-    const sessions = await served.room.rows('SELECT 1 FROM dashboard_sessions WHERE key_id = $1', without.id);
-    assert.deepEqual(sessions, []);
-  });
 });
 
 describe('a sign-in that cannot be checked because the database is down', () => {
-  it('counts as a failed attempt, also in the process that could not query it', async () => {
+  it('counts as a failed attempt, also in the process that could not query it', async (t) => {
     const away = await serveApp({ appDatabase: unreachableDatabase() });
-    try {
-      // More than the 60 per minute: one is restored each second.
-      const unchecked = await Promise.all(Array.from({ length: 90 }, () => signIn(away.url, strangersKey())));
-      const statuses = unchecked.map((answer) => errorOf(answer).status);
-      assert.ok(statuses.includes(503));
-      assert.deepEqual(
-        statuses.filter((status) => status !== 503 && status !== 429),
-        [],
-      );
+    t.after(() => away.close());
+    // More than the 60 per minute: one is restored each second.
+    const unchecked = await Promise.all(Array.from({ length: 90 }, () => signIn(away.url, strangersKey())));
+    const statuses = unchecked.map((answer) => errorOf(answer).status);
+    assert.ok(statuses.includes(503));
+    assert.deepEqual(
+      statuses.filter((status) => status !== 503 && status !== 429),
+      [],
+    );
 
-      const answer = await signIn(away.url, { key: 'dk_live_nothing' });
-      assert.deepEqual(errorOf(answer), { status: 429, code: 'RATE_LIMITED' });
-    } finally {
-      await away.close();
-    }
+    const answer = await signIn(away.url, { key: 'dk_live_nothing' });
+    assert.deepEqual(errorOf(answer), { status: 429, code: 'RATE_LIMITED' });
   });
 });

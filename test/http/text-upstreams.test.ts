@@ -3,8 +3,6 @@
  * whatever it does wrong, what the client receives, and the resulting charges.
  */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { TextUpstream } from '../../src/catalogue/text-definition.ts';
@@ -16,6 +14,10 @@ import type { Json } from '../text/upstream/scripted-answers.ts';
 import { startTestUpstream } from '../text/upstream/test-upstream.ts';
 import type { Behaviour, TestUpstream } from '../text/upstream/test-upstream.ts';
 import { choiceOf, openaiUpstream, saidIn } from '../text/upstream/upstream-bench.ts';
+import { settledCalls as settledCallsOf } from './image-responses.ts';
+import type { SettledCall } from './image-responses.ts';
+import { openCall } from './media-calls.ts';
+import type { OpenCall } from './media-calls.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { serveApp } from './serve.ts';
@@ -105,50 +107,24 @@ function memberOf(event: Json | undefined, name: string): Json {
   return (event?.[name] ?? {}) as Json;
 }
 
-/** Sends a streaming request, and returns its response as soon as it starts. */
-function open(body: Json): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const sent = request(`${served.url}${CHAT}`, { method: 'POST', headers: headersOf() }, resolve);
-    sent.once('error', reject);
-    sent.end(JSON.stringify(body));
-  });
+/** Sends a streaming request whose client can leave. */
+function open(): OpenCall {
+  return openCall(served, account, CHAT, bodyOf(CHAT, 'acme/chat', { stream: true }));
 }
 
-/** Reads until this many events have arrived, and leaves the rest unread. */
-async function readEvents(response: IncomingMessage, count: number): Promise<Json[]> {
-  let text = '';
-  response.on('error', () => {});
-  await new Promise<void>((resolve, reject) => {
-    response.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      if (text.split('\n\n').length > count) resolve();
-    });
-    response.once('close', () => reject(new Error(`the stream ended early: ${text}`)));
-  });
-  return dataOf(text.split('\n\n').slice(0, count).join('\n\n'));
+/** The events that arrive first. */
+async function firstEvents(call: OpenCall, count: number): Promise<Json[]> {
+  await waitFor(`${count} events`, () => call.text().split('\n\n').length > count);
+  return dataOf(call.text().split('\n\n').slice(0, count).join('\n\n'));
 }
 
-interface CallRow {
-  readonly captured: bigint | null;
-  readonly input: number;
-  readonly output: number | null;
-  readonly isEstimated: boolean;
-}
+type Charge = Pick<SettledCall, 'captured' | 'input' | 'output' | 'isEstimated'>;
 
 /** The calls of the account once all of them are settled; the ledger is correct then. */
-async function settledCalls(count: number): Promise<readonly CallRow[]> {
-  let calls: readonly CallRow[] = [];
-  await waitFor(`${count} calls are settled`, async () => {
-    calls = await served.room.rows<CallRow>(
-      `SELECT captured_micro_usd AS captured, input_tokens AS input, output_tokens AS output,
-              is_estimated AS "isEstimated"
-         FROM text_calls WHERE account_id = $1 AND process_id IS NOT NULL ORDER BY created_at`,
-      account.id,
-    );
-    return calls.length === count && calls.every(({ captured }) => captured !== null);
-  });
+async function settledCalls(count: number): Promise<readonly Charge[]> {
+  const calls = await settledCallsOf(served, account, count);
   assert.deepEqual(await verifyLedger(served.room.database), []);
-  return calls;
+  return calls.map(({ captured, input, output, isEstimated }) => ({ captured, input, output, isEstimated }));
 }
 
 /** What the account is charged for these tokens, at the prices of the models here: 1 and 4 micro-USD. */
@@ -156,7 +132,7 @@ function priceOf(input: number, output: number): bigint {
   return BigInt(input + 4 * output);
 }
 
-const REPORTED: CallRow = {
+const REPORTED: Charge = {
   // Tokens that were read from the upstream's cache cost a tenth; rounded up once.
   captured: BigInt(Math.ceil(USAGE.input - USAGE.cached + USAGE.cached / 10)) + BigInt(4 * USAGE.output),
   input: USAGE.input,
@@ -170,13 +146,13 @@ describe('the events of an upstream, in their order', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     first.script({ pace: (index) => (index === 1 ? released : Promise.resolve()) });
 
-    const response = await open(bodyOf(CHAT, 'acme/chat', { stream: true }));
-    const [chunk] = await readEvents(response, 1);
+    const call = open();
+    const [chunk] = await firstEvents(call, 1);
     assert.deepEqual(choiceOf(chunk)['delta'], { role: 'assistant', content: '' });
     assert.equal(choiceOf(chunk)['finish_reason'], null);
     release();
     await settledCalls(1);
-    response.destroy();
+    call.outgoing.destroy();
 
     for (const path of [CHAT, RESPONSES]) {
       const events = await streamed(path, 'acme/chat');
@@ -317,10 +293,10 @@ describe('a client that disconnects', () => {
     const index = first.requests.length;
     first.script({ reply: { text: WORDS, usage: USAGE }, pace: (at) => (at < 3 ? Promise.resolve() : released) });
 
-    const response = await open(bodyOf(CHAT, 'acme/chat', { stream: true }));
-    const chunks = await readEvents(response, 3);
+    const left = open();
+    const chunks = await firstEvents(left, 3);
     assert.equal(saidIn(chunks), ' word0 word1');
-    response.destroy();
+    left.outgoing.destroy();
     await first.gone(index);
     release();
 
@@ -461,8 +437,8 @@ describe('usage that no request can have', () => {
         );
         assert.equal(holds.length, 2);
         for (const { captured, input, output } of await settledCalls(2)) {
-          assert.ok(input < 100 && output !== null && output < 100, JSON.stringify([input, output]));
-          assert.ok(captured !== null && holds.every(({ held }) => captured < held / 2n));
+          assert.ok(input < 100 && output < 100, JSON.stringify([input, output]));
+          assert.ok(holds.every(({ held }) => captured < held / 2n));
         }
       });
     }

@@ -10,6 +10,7 @@ import { connect as connectPlain } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
 import { connect } from 'node:tls';
 import type { SecureVersion, TLSSocket } from 'node:tls';
 import { pino } from 'pino';
@@ -57,10 +58,11 @@ interface Log {
   readonly served: ServedApp;
 }
 
-async function serveTls(files: Files): Promise<Log> {
+async function serveTls(t: TestContext, files: Files): Promise<Log> {
   const lines: Log['lines'] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const served = await serveApp({ environment: { ...files }, listening: { logger } });
+  t.after(() => served.close());
   return { lines, served };
 }
 
@@ -102,138 +104,113 @@ async function get(url: string, ca: string, headers = {}): Promise<{ status: num
 }
 
 describe('HTTPS of the api itself', () => {
-  it('is served with the configured certificate, and every response has HSTS', async () => {
+  it('is served with the configured certificate, and every response has HSTS', async (t) => {
     const pair = makeCertificate('first');
-    const { served } = await serveTls(await writePair(pair));
-    try {
-      for (const path of ['/healthz', '/nothing', '/v1/tasks', '/docs']) {
-        const { headers } = await get(`${served.url}${path}`, pair.cert);
-        assert.equal(headers['strict-transport-security'], 'max-age=31536000', path);
-      }
-      const socket = await handshake(served.url);
-      socket.write('BROKEN\r\n\r\n');
-      const answer = await new Promise<string>(
-        (resolve) => void socket.once('data', (bytes) => resolve(String(bytes))),
-      );
-      assert.match(answer, /^HTTP\/1\.1 400 [^]*\r\nStrict-Transport-Security: max-age=31536000\r\n/);
-      socket.destroy();
-    } finally {
-      await served.close();
+    const { served } = await serveTls(t, await writePair(pair));
+    for (const path of ['/healthz', '/nothing', '/v1/tasks', '/docs']) {
+      const { headers } = await get(`${served.url}${path}`, pair.cert);
+      assert.equal(headers['strict-transport-security'], 'max-age=31536000', path);
     }
+    const socket = await handshake(served.url);
+    socket.write('BROKEN\r\n\r\n');
+    const answer = await new Promise<string>((resolve) => void socket.once('data', (bytes) => resolve(String(bytes))));
+    assert.match(answer, /^HTTP\/1\.1 400 [^]*\r\nStrict-Transport-Security: max-age=31536000\r\n/);
+    socket.destroy();
   });
 
-  it('accepts TLS 1.2 and newer only, and does not respond to plain HTTP', async () => {
-    const { served } = await serveTls(await writePair(makeCertificate('versions')));
-    try {
-      const newer = await handshake(served.url, { maxVersion: 'TLSv1.2' });
-      assert.equal(newer.getProtocol(), 'TLSv1.2');
-      newer.destroy();
-      await assert.rejects(handshake(served.url, { maxVersion: 'TLSv1.1' }));
+  it('accepts TLS 1.2 and newer only, and does not respond to plain HTTP', async (t) => {
+    const { served } = await serveTls(t, await writePair(makeCertificate('versions')));
+    const newer = await handshake(served.url, { maxVersion: 'TLSv1.2' });
+    assert.equal(newer.getProtocol(), 'TLSv1.2');
+    newer.destroy();
+    await assert.rejects(handshake(served.url, { maxVersion: 'TLSv1.1' }));
 
-      const plain = connectPlain(Number(new URL(served.url).port), '127.0.0.1');
-      let heard = '';
-      plain.on('data', (bytes) => {
-        heard += String(bytes);
-      });
-      plain.on('error', () => undefined);
-      plain.write('GET /v1/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n');
-      await new Promise((resolve) => void plain.once('close', resolve));
-      assert.equal(heard, '');
-      assert.equal(await servedName(served.url), 'versions');
-    } finally {
-      await served.close();
-    }
+    const plain = connectPlain(Number(new URL(served.url).port), '127.0.0.1');
+    let heard = '';
+    plain.on('data', (bytes) => {
+      heard += String(bytes);
+    });
+    plain.on('error', () => undefined);
+    plain.write('GET /v1/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n');
+    await new Promise((resolve) => void plain.once('close', resolve));
+    assert.equal(heard, '');
+    assert.equal(await servedName(served.url), 'versions');
   });
 
-  it('is served by the admin listener, too', async () => {
+  it('is served by the admin listener, too', async (t) => {
     const pair = makeCertificate('admin');
     const admin = await serveAdmin({ environment: { ...(await writePair(pair)) } });
-    try {
-      const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
-      const answer = await get(`${admin.url}/admin/queues`, pair.cert, headers);
-      assert.equal(answer.status, 200);
-      assert.equal(answer.headers['strict-transport-security'], 'max-age=31536000');
-    } finally {
-      await admin.close();
-    }
+    t.after(() => admin.close());
+    const headers = { Authorization: `Bearer ${ADMIN_TOKEN}` };
+    const answer = await get(`${admin.url}/admin/queues`, pair.cert, headers);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['strict-transport-security'], 'max-age=31536000');
   });
 });
 
 describe('a certificate whose files change', () => {
-  it('is served from then on, and existing connections stay open', async () => {
+  it('is served from then on, and existing connections stay open', async (t) => {
     const files = await writePair(makeCertificate('old'));
-    const { served } = await serveTls(files);
-    try {
-      const existing = await handshake(served.url);
-      assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
-      assert.equal(await servedName(served.url), 'old');
+    const { served } = await serveTls(t, files);
+    const existing = await handshake(served.url);
+    assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
+    assert.equal(await servedName(served.url), 'old');
 
-      const next = makeCertificate('new');
-      await replace(files.TLS_CERT_FILE, next.cert);
-      await replace(files.TLS_KEY_FILE, next.key);
-      await waitFor('the new certificate is served', async () => (await servedName(served.url)) === 'new');
-      assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
-      assert.equal(existing.getPeerCertificate().subject.CN, 'old');
-      existing.destroy();
-    } finally {
-      await served.close();
-    }
+    const next = makeCertificate('new');
+    await replace(files.TLS_CERT_FILE, next.cert);
+    await replace(files.TLS_KEY_FILE, next.key);
+    await waitFor('the new certificate is served', async () => (await servedName(served.url)) === 'new');
+    assert.equal(await ask(existing), 'HTTP/1.1 200 OK');
+    assert.equal(existing.getPeerCertificate().subject.CN, 'old');
+    existing.destroy();
   });
 
-  it('is found when a link to their directory changes, as in Kubernetes', async () => {
+  it('is found when a link to their directory changes, as in Kubernetes', async (t) => {
     const [before, later] = [await writePair(makeCertificate('before')), await writePair(makeCertificate('later'))];
     const mount = path.join(directory, 'mount');
     await mkdir(mount);
     await symlink(path.dirname(before.TLS_CERT_FILE), path.join(mount, '..data'));
     for (const name of ['tls.crt', 'tls.key']) await symlink(`..data/${name}`, path.join(mount, name));
-    const { served } = await serveTls({
+    const { served } = await serveTls(t, {
       TLS_CERT_FILE: path.join(mount, 'tls.crt'),
       TLS_KEY_FILE: path.join(mount, 'tls.key'),
     });
-    try {
-      assert.equal(await servedName(served.url), 'before');
-      await symlink(path.dirname(later.TLS_CERT_FILE), path.join(mount, '..data_new'));
-      await rename(path.join(mount, '..data_new'), path.join(mount, '..data'));
-      await waitFor('the new certificate is served', async () => (await servedName(served.url)) === 'later');
-    } finally {
-      await served.close();
-    }
+    assert.equal(await servedName(served.url), 'before');
+    await symlink(path.dirname(later.TLS_CERT_FILE), path.join(mount, '..data_new'));
+    await rename(path.join(mount, '..data_new'), path.join(mount, '..data'));
+    await waitFor('the new certificate is served', async () => (await servedName(served.url)) === 'later');
   });
 
-  it('stays the old one while they do not match, and the log has the reason, without their content', async () => {
+  it('stays the old one while they do not match, and the log has the reason, without their content', async (t) => {
     const good = makeCertificate('good');
     const next = makeCertificate('next');
     const files = await writePair(good);
-    const { served, lines } = await serveTls(files);
+    const { served, lines } = await serveTls(t, files);
     const problems = (): string[] => lines.flatMap(({ problem }) => problem ?? []);
-    try {
-      const cases: [what: string, cert: string | undefined, key: string | undefined, expected: RegExp][] = [
-        ['another certificate', next.cert, good.key, /^TLS_KEY_FILE: .*tls\.key is not the key of the certificate in/],
-        ['no key', next.cert, 'garbage', /^TLS_KEY_FILE: .*tls\.key is no private key/],
-        ['half a certificate', next.cert.slice(0, 200), next.key, /^TLS_CERT_FILE: .*tls\.crt is no certificate chain/],
-        ['an empty certificate', '', next.key, /^TLS_CERT_FILE: .*tls\.crt is no certificate chain/],
-        ['no file', undefined, next.key, /^TLS_CERT_FILE: .*tls\.crt cannot be read \(ENOENT\)$/],
-      ];
-      for (const [what, cert, key, expected] of cases) {
-        const problemCount = problems().length;
-        if (cert === undefined) await rm(files.TLS_CERT_FILE);
-        else await replace(files.TLS_CERT_FILE, cert);
-        if (key !== undefined) await replace(files.TLS_KEY_FILE, key);
-        await waitFor(
-          () => `the log reports ${what}; it has ${JSON.stringify(problems())}`,
-          () =>
-            problems()
-              .slice(problemCount)
-              .some((problem) => expected.test(problem)),
-        );
-        assert.equal(await servedName(served.url), 'good', what);
-      }
-      assert.doesNotMatch(JSON.stringify(lines), /BEGIN|garbage/);
-      await replace(files.TLS_CERT_FILE, next.cert);
-      await waitFor('the pair is served', async () => (await servedName(served.url)) === 'next');
-    } finally {
-      await served.close();
+    const cases: [what: string, cert: string | undefined, key: string | undefined, expected: RegExp][] = [
+      ['another certificate', next.cert, good.key, /^TLS_KEY_FILE: .*tls\.key is not the key of the certificate in/],
+      ['no key', next.cert, 'garbage', /^TLS_KEY_FILE: .*tls\.key is no private key/],
+      ['half a certificate', next.cert.slice(0, 200), next.key, /^TLS_CERT_FILE: .*tls\.crt is no certificate chain/],
+      ['an empty certificate', '', next.key, /^TLS_CERT_FILE: .*tls\.crt is no certificate chain/],
+      ['no file', undefined, next.key, /^TLS_CERT_FILE: .*tls\.crt cannot be read \(ENOENT\)$/],
+    ];
+    for (const [what, cert, key, expected] of cases) {
+      const problemCount = problems().length;
+      if (cert === undefined) await rm(files.TLS_CERT_FILE);
+      else await replace(files.TLS_CERT_FILE, cert);
+      if (key !== undefined) await replace(files.TLS_KEY_FILE, key);
+      await waitFor(
+        () => `the log reports ${what}; it has ${JSON.stringify(problems())}`,
+        () =>
+          problems()
+            .slice(problemCount)
+            .some((problem) => expected.test(problem)),
+      );
+      assert.equal(await servedName(served.url), 'good', what);
     }
+    assert.doesNotMatch(JSON.stringify(lines), /BEGIN|garbage/);
+    await replace(files.TLS_CERT_FILE, next.cert);
+    await waitFor('the pair is served', async () => (await servedName(served.url)) === 'next');
   });
 });
 

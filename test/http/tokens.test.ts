@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { revokeKey } from '../../src/accounts/keys.ts';
-import type { KeyRights } from '../../src/accounts/keys.ts';
 import { deleteOldTokens } from '../../src/accounts/tokens.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { WireTaskBatchResult } from '@darkroom/api/tasks/create-batch';
@@ -11,7 +10,7 @@ import { body as taskBody } from '../tasks/task-room.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { serveApp } from './serve.ts';
-import type { ServedAccount, ServedApp } from './serve.ts';
+import type { ServedApp } from './serve.ts';
 
 const SHOP = 'https://shop.example';
 
@@ -47,10 +46,6 @@ async function holderOf(client: ApiClient, changes: Record<string, unknown> = {}
   const { status, token, message } = await mint(client, changes);
   assert.equal(status, 200, message);
   return new ApiClient([served.url], token.token);
-}
-
-async function keyOf(account: ServedAccount, rights: Partial<KeyRights>) {
-  return account.newKey(rights);
 }
 
 const create = async (client: ApiClient, headers: Record<string, string> = {}) =>
@@ -91,7 +86,7 @@ describe('a short-lived token', () => {
   it('never has more rights or time than its key', async () => {
     const account = await served.newAccount();
     const expiresAt = new Date(Math.floor(nowMs / 1000) * 1000 + 30_000);
-    const { client } = await keyOf(account, {
+    const { client } = await account.newKey({
       scopes: ['tasks:write'],
       models: ['acme/images'],
       expiresAt,
@@ -115,7 +110,7 @@ describe('a short-lived token', () => {
   // Proves C7-44.
   it('ends with its key', async () => {
     const account = await served.newAccount();
-    const key = await keyOf(account, {});
+    const key = await account.newKey();
     const holder = await holderOf(key.client);
     assert.equal((await create(holder)).status, 200);
     await revokeKey(served.room.database, key.id, account.id);
@@ -160,7 +155,7 @@ describe('a short-lived token', () => {
   // Proves C7-45.
   it('counts against the cap of its key as well', async () => {
     const account = await served.newAccount();
-    const { client } = await keyOf(account, { spendCaps: { totalMicroUsd: 20_000n } });
+    const { client } = await account.newKey({ spendCaps: { totalMicroUsd: 20_000n } });
     const holders = [await holderOf(client), await holderOf(client)];
     const statuses: number[] = [];
     for (const holder of [...holders, ...holders]) statuses.push((await create(holder)).status);

@@ -26,6 +26,13 @@ const SHORT_LIMITS = { headersTimeout: 100, requestTimeout: 100 };
 const running: RunningServer[] = [];
 after(() => Promise.all(running.map((server) => server.close(0))));
 
+/** How many bytes arrive. */
+async function sizeOf(file: AsyncIterable<Buffer>): Promise<number> {
+  let size = 0;
+  for await (const chunk of file) size += chunk.length;
+  return size;
+}
+
 /** A server that reads uploads. */
 function serve(bounds: Partial<UploadBounds>): Promise<number> {
   return serveWith(uploads(bounds));
@@ -46,12 +53,7 @@ function uploads(bounds: Partial<UploadBounds>, readsUploads = true): RequestLis
       request.resume();
       return;
     }
-    const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
-      let size = 0;
-      for await (const chunk of file) size += chunk.length;
-      return size;
-    };
-    receiveUpload(request, keep, { ...BOUNDS, ...bounds }).then(
+    receiveUpload(request, sizeOf, { ...BOUNDS, ...bounds }).then(
       (size) => response.end(`kept ${size}`),
       (error: unknown) => {
         response.statusCode = factsOf(problemOf(error).kind).status;
@@ -185,12 +187,7 @@ describe('the time limit of an upload', () => {
     const length = 10;
     let sender: ReturnType<typeof announce> | undefined;
     const port = await serveWith((request, response) => {
-      const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
-        let size = 0;
-        for await (const chunk of file) size += chunk.length;
-        return size;
-      };
-      receiveUpload(request, keep, { ...BOUNDS, idleMs: 50, paceMs: 50, minBytesPerSecond: 100 }).then(
+      receiveUpload(request, sizeOf, { ...BOUNDS, idleMs: 50, paceMs: 50, minBytesPerSecond: 100 }).then(
         (size) => response.end(`kept ${size}`),
         () => response.end('rejected'),
       );
@@ -203,41 +200,27 @@ describe('the time limit of an upload', () => {
   });
 
   it('does not count time in which the server is slow', async () => {
-    const { http } = loadConfig({
-      DATABASE_URL: 'postgres://not-used',
-      TEMPORAL_ADDRESS: '127.0.0.1:1',
-      STORE_URL: 'file:///not-used',
-      URL_SIGNING_KEY: 'a signing key of at least 32 characters',
-      ENCRYPTION_KEY: 'a signing key of at least 32 characters',
-      PORT: '0',
-      PUBLIC_URL: 'http://127.0.0.1',
-    });
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
     const length = 1_000_000;
-    const server = await listen(
-      http,
-      (request, response) => {
-        const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
-          let size = 0;
-          for await (const chunk of file) {
-            await held;
-            size += chunk.length;
-          }
-          return size;
-        };
-        const bounds = { idleMs: 300, paceMs: 300, minBytesPerSecond: 1_000_000, wholeMs: 60_000 };
-        receiveUpload(request, keep, { maxBytes: length, ...bounds }).then(
-          (size) => response.end(`kept ${size}`),
-          () => response.end('rejected'),
-        );
-      },
-      { logger: silentLogger() },
-    );
-    running.push(server);
-    const sender = announce(Number(new URL(server.url).port), length);
+    const port = await serveWith((request, response) => {
+      const keep = async (file: AsyncIterable<Buffer>): Promise<number> => {
+        let size = 0;
+        for await (const chunk of file) {
+          await held;
+          size += chunk.length;
+        }
+        return size;
+      };
+      const bounds = { idleMs: 300, paceMs: 300, minBytesPerSecond: 1_000_000, wholeMs: 60_000 };
+      receiveUpload(request, keep, { maxBytes: length, ...bounds }).then(
+        (size) => response.end(`kept ${size}`),
+        () => response.end('rejected'),
+      );
+    });
+    const sender = announce(port, length);
     sender.socket.write(Buffer.alloc(length));
     // Longer than the connection may be silent.
     await letPass(1_000);

@@ -2,9 +2,10 @@
 import sharp from 'sharp';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { failTask } from './image-responses.ts';
+import { uploadsOf } from './media-calls.ts';
 import { raw } from './raw-request.ts';
 import type { RawAnswer } from './raw-request.ts';
 import { videoBody, videoForm } from './route-requests.ts';
@@ -88,21 +89,11 @@ export async function openVideos() {
     return served.room.rows('SELECT id, input FROM tasks WHERE account_id = $1 ORDER BY created_at, id', id);
   }
 
-  /** Uploads that have not been deleted. */
-  async function uploadsOf({ id }: ServedAccount): Promise<number> {
-    return (await served.room.rows('SELECT id FROM files WHERE account_id = $1 AND gone_at IS NULL', id)).length;
-  }
-
   /** Begins to handle a task, as a worker would. */
   async function handle(taskId: TaskId, percent: number): Promise<void> {
     await claimOutbox(served.room.database, 1_000);
     await beginHandling(served.room.database, taskId, 60);
     await served.room.rows('UPDATE tasks SET progress = $2 WHERE id = $1', taskId, percent);
-  }
-
-  async function fail(taskId: TaskId, reason: FailureReason): Promise<void> {
-    await claimOutbox(served.room.database, 1_000);
-    await settleTask(served.room.database, taskId, { status: 'fail', reason }, { retentionDays: 7 });
   }
 
   const world = () => ({ served, receiverUrl: '' });
@@ -121,9 +112,10 @@ export async function openVideos() {
     parsed,
     png,
     tasksOf,
-    uploadsOf,
+    /** Uploads that have not been deleted. */
+    uploadsOf: (account: ServedAccount) => uploadsOf(served, account),
     handle,
-    fail,
+    fail: (taskId: TaskId, reason: FailureReason) => failTask(served, taskId, reason),
     close: () => served.close(),
   };
 }

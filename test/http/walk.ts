@@ -104,7 +104,7 @@ function walkRoute(listener: WalkedListener, route: Route): void {
   });
 
   if (route.method === 'GET') {
-    // Proves C3-18.
+    // Proves C0-2, C3-9, C3-18.
     it('answers HEAD as GET, without the body, and 304 to a client that has it', async () => {
       const parts = await listener.requestOf(route);
       // What the first request records (when its key was last used) must not change the response in between.
@@ -114,9 +114,8 @@ function walkRoute(listener: WalkedListener, route: Route): void {
       const head = await send(url, route, parts, ownKey, 'HEAD');
       api.check(operationId, head, true);
       assert.deepEqual([head.status, head.text], [get.status, '']);
-      for (const name of ['content-type', 'content-length', 'etag'] as const) {
-        assert.equal(head.headers[name], get.headers[name], name);
-      }
+      const described = ['content-type', 'content-length', 'content-disposition', 'etag', 'accept-ranges'] as const;
+      for (const name of described) assert.equal(head.headers[name], get.headers[name], name);
       // That of a signed URL counts its seconds down.
       const [cached, alsoCached] = [head, get].map((each) => each.headers['cache-control']?.replace(/\d+/, 'n'));
       assert.equal(cached, alsoCached);
