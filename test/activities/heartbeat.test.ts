@@ -36,32 +36,21 @@ beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
 afterEach(() => mock.timers.reset());
 
 describe('an activity', () => {
-  it('sends a heartbeat three times in each heartbeat time-out, and none before the first is due', async () => {
-    const beats: unknown[] = [];
+  for (const [what, milliseconds, options, count] of [
+    ['no heartbeat before the first is due', 2_999, {}, 0],
+    ['a heartbeat three times in each heartbeat time-out', 10_000, {}, 3],
+    ['fewer with a longer time-out', 60_000, { heartbeatTimeoutMs: 180_000 }, 1],
+    ['none without a time-out', 60_000, { heartbeatTimeoutMs: undefined }, 0],
+    ['none as a local activity', 60_000, { isLocal: true }, 0],
+  ] as const) {
+    it(`sends ${what}`, async () => {
+      const beats: unknown[] = [];
 
-    await inAttempt(() => heartbeating(lasting(2_999)), beats);
-    assert.deepEqual(beats, []);
-    await inAttempt(() => heartbeating(lasting(10_000)), beats);
+      await inAttempt(() => heartbeating(lasting(milliseconds)), beats, options);
 
-    assert.equal(beats.length, 3);
-  });
-
-  it('sends fewer with a longer time-out', async () => {
-    const beats: unknown[] = [];
-
-    await inAttempt(() => heartbeating(lasting(60_000)), beats, { heartbeatTimeoutMs: 180_000 });
-
-    assert.equal(beats.length, 1);
-  });
-
-  it('sends none without a time-out, or as a local activity', async () => {
-    const beats: unknown[] = [];
-
-    await inAttempt(() => heartbeating(lasting(60_000)), beats, { heartbeatTimeoutMs: undefined });
-    await inAttempt(() => heartbeating(lasting(60_000)), beats, { isLocal: true });
-
-    assert.deepEqual(beats, []);
-  });
+      assert.equal(beats.length, count);
+    });
+  }
 
   it('sends none after its end', async () => {
     const beats: unknown[] = [];

@@ -6,12 +6,11 @@ import type { Context } from '@temporalio/activity';
 import type { ActivityContext } from '../../activities/context.ts';
 import { createReconcileTasks } from '../../activities/reconcile-tasks.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { stub } from '../support/stub.ts';
-import { body, openTaskRoom } from '../tasks/task-room.ts';
+import { body, deliverOutbox, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
 
 const TASKS = 30;
@@ -24,11 +23,7 @@ describe('a pass of the repair', () => {
     room = await openTaskRoom();
     const caller = await room.newCaller();
     while (tasks.length < TASKS) tasks.push((await room.creator.create(caller, body(), undefined)).taskId);
-    const claimed = await claimOutbox(room.database, 1_000);
-    await removeOutbox(
-      room.database,
-      claimed.map(({ id }) => id),
-    );
+    await deliverOutbox(room);
     for (const taskId of tasks) await beginHandling(room.database, taskId, 3_600);
     await room.rows(`UPDATE tasks SET updated_at = now() - interval '1 minute'`);
   });

@@ -99,8 +99,7 @@ describe('the cost of storage', () => {
 describe('metering', () => {
   // Proves C5-15.
   it('charges each ended UTC day by its own month, and the first and last for the part that was stored', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
+    const { caller, outputIds } = await storage.newOutputs([30 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-01-30T12:00:00Z'));
     const now = Date.parse('2026-02-02T06:00:00Z');
     await deleteOutputs(room.database, { accountId: caller.accountId, outputIds, now });
@@ -120,8 +119,7 @@ describe('metering', () => {
 
   // Proves C7-40.
   it('adds up several outputs of a day before it rounds', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [1, 1, 1]);
+    const { caller, outputIds } = await storage.newOutputs([1, 1, 1]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-03-01T00:00:00Z'));
 
     await meterAt(Date.parse('2026-03-02T00:05:00Z'));
@@ -151,8 +149,7 @@ describe('metering', () => {
   });
 
   it('charges a day once, however often and in however many processes it runs at the same time', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
+    const { caller, outputIds } = await storage.newOutputs([31 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-03-20T00:00:00Z'));
     const now = Date.parse('2026-03-24T01:00:00Z');
 
@@ -167,8 +164,7 @@ describe('metering', () => {
   });
 
   it('skips a day that has not ended, or ends at this moment', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [GB]);
+    const { caller, outputIds } = await storage.newOutputs([GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-01T10:00:00Z'));
 
     for (const time of ['2026-04-01T23:59:59Z', '2026-04-02T00:00:00Z', '2026-04-02T00:00:59Z']) {
@@ -199,8 +195,7 @@ describe('metering', () => {
 
   // Proves C5-18.
   it('takes at most the available balance, never goes below zero, and leaves no debt', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
+    const { caller, outputIds } = await storage.newOutputs([30 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-10T00:00:00Z'));
     await leave(caller, 70_000n);
 
@@ -224,8 +219,7 @@ describe('metering', () => {
   });
 
   it('never goes below zero while the account spends and settles concurrently', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
+    const { caller, outputIds } = await storage.newOutputs([30 * GB]);
     await storage.promoteAt(caller, outputIds, Date.parse('2026-04-20T00:00:00Z'));
     await leave(caller, 100_000n);
 
@@ -258,8 +252,7 @@ describe('metering', () => {
 
 describe('an account counts as unpaid', () => {
   it('after seven successive days that it could not pay, not after six, and not when one between was paid', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [30 * GB]);
+    const { caller, outputIds } = await storage.newOutputs([30 * GB]);
     const began = Date.parse('2026-06-01T00:00:00Z');
     await storage.promoteAt(caller, outputIds, began);
     await leave(caller, 0n);

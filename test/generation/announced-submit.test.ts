@@ -1,6 +1,8 @@
 /**
  * A submit that may not be sent twice is announced to Temporal before it is sent, so that the next attempt knows
- * about it whatever happens to this worker and to the database's last commits (docs/decisions/0005).
+ * about it whatever happens to this worker and to the database's last commits (docs/decisions/0005). One that can be
+ * repeated is not, and its upstream may bill it all the same: the operator's costs include it
+ * (src/billing/operator-costs.ts).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -11,11 +13,12 @@ import { intentOfEarlierAttempt } from '../../src/generation/earlier-work.ts';
 import { GenerationFailure } from '../../src/generation/failure.ts';
 import { submitToUpstream } from '../../src/generation/submit-to-upstream.ts';
 import type { TaskRoute } from '../../src/generation/task-route.ts';
-import { ProviderRejection } from '../../src/providers/provider.ts';
-import type { Submission } from '../../src/providers/provider.ts';
+import { ProviderFailure, ProviderRejection, ProviderUnknown } from '../../src/providers/provider.ts';
+import type { Provider, Submission } from '../../src/providers/provider.ts';
 import { clearIntent, declareIntent, withdrawIntent } from '../../src/tasks/lifecycle/intents.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { countRejections, readGeneration } from '../../src/tasks/lifecycle/generations.ts';
+import type { Generation } from '../../src/tasks/lifecycle/generations.ts';
 import type { WorkingTask } from '../../src/tasks/lifecycle/transitions.ts';
 import { definition } from '../catalogue/definitions.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
@@ -30,68 +33,72 @@ const JOB: Submission = { kind: 'job', jobId: 'job-1' };
 /** The statements that record an intent, or take one over. */
 const LOSABLE: readonly string[] = ['insert_generation_intent', 'take_on_generation_intent'];
 
-async function begin(room: TaskRoom): Promise<WorkingTask> {
+let room: TaskRoom;
+let bench: GenerationBench;
+before(async () => {
+  room = await openTaskRoom();
+  bench = openGenerationBench(room);
+});
+after(async () => {
+  await bench.close();
+  await room.close();
+});
+
+async function begin(): Promise<WorkingTask> {
   const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
   return (await beginHandling(room.database, taskId, 60)).task;
 }
 
 /** Submits a task to the only upstream, as one attempt. */
-function submitOf(benchOf: () => GenerationBench) {
-  return function submit(
-    task: WorkingTask,
-    attempt: Attempt,
-    ask: () => Promise<Submission>,
-    {
-      database = benchOf().context.database,
-      upstreamIndex = 0,
-    }: { readonly database?: Database; readonly upstreamIndex?: number } = {},
-  ): ReturnType<typeof submitToUpstream> {
-    const { signal } = new AbortController();
-    const route: TaskRoute = {
-      upstreamName: 'one',
-      upstreamIndex,
-      label: 1,
-      definition: definition(),
-      gated: undefined,
-      balance: 'ordered',
-      weight: 1,
-      pool: undefined,
-      provider: scriptedProvider({ submit: ask }),
-      request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'images' }, input: task.input },
-    };
-    const submitAttempt: SubmitAttempt = {
-      ...attempt,
-      context: { ...benchOf().context, database },
-      task,
-      routes: [route],
-      triedIndex: undefined,
-      failedIndices: new Set(),
-      stopSignal: signal,
-      stopSignals: { requested: signal, deadline: signal },
-      hasSlot: true,
-      scratch: '',
-      onProgress: () => undefined,
-    };
-    return submitToUpstream(submitAttempt, route);
+function submit(
+  task: WorkingTask,
+  attempt: Attempt,
+  ask: () => Promise<Submission>,
+  {
+    database = bench.context.database,
+    upstreamIndex = 0,
+    gated,
+    provider = {},
+    signal = new AbortController().signal,
+  }: {
+    readonly database?: Database;
+    readonly upstreamIndex?: number;
+    readonly gated?: TaskRoute['gated'];
+    readonly provider?: Partial<Provider>;
+    readonly signal?: AbortSignal;
+  } = {},
+): ReturnType<typeof submitToUpstream> {
+  const route: TaskRoute = {
+    upstreamName: 'one',
+    upstreamIndex,
+    label: 1,
+    definition: definition(),
+    gated,
+    balance: 'ordered',
+    weight: 1,
+    pool: undefined,
+    provider: scriptedProvider({ ...provider, submit: ask }),
+    request: { taskId: task.id, upstream: { protocol: 'scripted', model: 'images' }, input: task.input },
   };
+  const submitAttempt: SubmitAttempt = {
+    ...attempt,
+    context: { ...bench.context, database },
+    task,
+    routes: [route],
+    triedIndex: undefined,
+    failedIndices: new Set(),
+    stopSignal: signal,
+    stopSignals: { requested: signal, deadline: signal },
+    hasSlot: true,
+    scratch: '',
+    onProgress: () => undefined,
+  };
+  return submitToUpstream(submitAttempt, route);
 }
 
 describe('a submit that is announced', () => {
-  let room: TaskRoom;
-  let bench: GenerationBench;
-  before(async () => {
-    room = await openTaskRoom();
-    bench = openGenerationBench(room);
-  });
-  after(async () => {
-    await bench.close();
-    await room.close();
-  });
-
-  const submit = submitOf(() => bench);
-
   it('is recorded as an intent, announced, and only then sent, and its job is recorded last', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const order: unknown[] = [];
     const note = async (step: unknown): Promise<void> => {
       order.push([step, (await readGeneration(room.database, task.id))?.state]);
@@ -120,7 +127,7 @@ describe('a submit that is announced', () => {
   });
 
   it('is not sent when Temporal does not respond, and leaves no record of having been sent', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const attempt = newAttempt({ recordHeartbeat: away });
     let isSent = false;
 
@@ -136,7 +143,7 @@ describe('a submit that is announced', () => {
   });
 
   it('is not sent by an attempt that has ended, and leaves no record of having been sent', async () => {
-    const task = await begin(room);
+    const task = await begin();
     let isSent = false;
 
     const over = submit(task, newAttempt({ recordHeartbeat: () => Promise.resolve(false) }), () => {
@@ -150,7 +157,7 @@ describe('a submit that is announced', () => {
   });
 
   it('preserves the intent that another attempt has declared since', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const position = { upstreamName: 'one', upstreamIndex: 0, label: 1 };
     const first = await declareIntent(room.database, task.id, position);
     assert.ok(first !== undefined);
@@ -165,7 +172,7 @@ describe('a submit that is announced', () => {
   });
 
   it('may be sent again after a rejection, even when the next attempt does not know of it', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const announced: object[] = [];
     const attempt = newAttempt({
       recordHeartbeat(details) {
@@ -184,18 +191,6 @@ describe('a submit that is announced', () => {
 });
 
 describe('an intent whose response is lost', () => {
-  let room: TaskRoom;
-  let bench: GenerationBench;
-  before(async () => {
-    room = await openTaskRoom();
-    bench = openGenerationBench(room);
-  });
-  after(async () => {
-    await bench.close();
-    await room.close();
-  });
-  const submit = submitOf(() => bench);
-
   /** The heartbeat details at the end of an attempt that did not learn that its intent was recorded. */
   async function loseAnswer(task: WorkingTask, details?: unknown, number = 1): Promise<unknown> {
     const database: Database = {
@@ -229,7 +224,7 @@ describe('an intent whose response is lost', () => {
   }
 
   it('is sent by the next attempt, which knows that this one did not send it', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const details = await loseAnswer(task);
 
     assert.equal(await submits(task, details, 2), 1);
@@ -242,14 +237,14 @@ describe('an intent whose response is lost', () => {
   });
 
   it('is sent by the attempt after the next, when the next lost a response as well', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const details = await loseAnswer(task, await loseAnswer(task), 2);
 
     assert.equal(await submits(task, details, 3), 1);
   });
 
   it('is not sent when the previous attempt did not report it, or an older one did', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const details = await loseAnswer(task);
 
     for (const [said, number] of [
@@ -264,7 +259,7 @@ describe('an intent whose response is lost', () => {
   });
 
   it('is sent by the next attempt to another upstream, when that is now the one to use', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const details = await loseAnswer(task);
 
     assert.equal(await submits(task, details, 2, 1), 1);
@@ -277,7 +272,7 @@ describe('an intent whose response is lost', () => {
   });
 
   it('is sent again when the upstream rejected it and the database did not record that', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const database: Database = {
       ...room.database,
       transaction: () => Promise.reject(new Error('the database has lost the transaction')),
@@ -292,7 +287,7 @@ describe('an intent whose response is lost', () => {
   });
 
   it('is removed when the next attempt cannot announce it, and can be sent by the one after it', async () => {
-    const task = await begin(room);
+    const task = await begin();
     const details = await loseAnswer(task);
     const attempt = newAttempt({ number: 2, earlierDetails: details, recordHeartbeat: away });
 
@@ -301,5 +296,72 @@ describe('an intent whose response is lost', () => {
     await assert.rejects(unannounced, GenerationFailure);
     assert.equal(await readGeneration(room.database, task.id), undefined);
     assert.equal(await submits(task, attempt.beats.at(-1), 3), 1);
+  });
+});
+
+describe('the cost of a submit that is repeatable and was not announced', () => {
+  /** @returns what is recorded after the submit to the only upstream. */
+  async function submitted(
+    ask: (cancel: AbortController) => Promise<Submission>,
+    isOurs = false,
+  ): Promise<Generation | undefined> {
+    const task = await begin();
+    const cancel = new AbortController();
+    await submit(task, newAttempt(), () => ask(cancel), {
+      gated: isOurs ? undefined : { name: 'one' },
+      provider: { isSubmitRepeatable: true, worksWhileSubmitting: true },
+      signal: cancel.signal,
+    }).catch(() => undefined);
+    return readGeneration(room.database, task.id);
+  }
+
+  const taken = { state: 'intent', upstreamIndex: 0 };
+  const placeOf = (generation: Generation | undefined) =>
+    generation && { state: generation.state, upstreamIndex: generation.upstreamIndex };
+
+  it('is recorded when it is unknown whether it was accepted', async () => {
+    const unanswered = await submitted(() => Promise.reject(new ProviderUnknown({ code: 'ECONNRESET' })));
+
+    assert.deepEqual(placeOf(unanswered), taken);
+  });
+
+  it('is recorded when it was interrupted by the end of its task', async () => {
+    const cutOff = await submitted((cancel) => {
+      cancel.abort(new Error('cancelled'));
+      return Promise.reject(new Error('aborted'));
+    });
+
+    assert.deepEqual(placeOf(cutOff), taken);
+  });
+
+  it('is recorded when it produced nothing, whichever side found that', async () => {
+    const empty = await submitted(() => Promise.resolve({ kind: 'done', files: [] }));
+    const withoutOutput = await submitted(() => Promise.reject(new ProviderFailure('no_output')));
+
+    assert.deepEqual([placeOf(empty), placeOf(withoutOutput)], [taken, taken]);
+  });
+
+  it('is not recorded when the upstream rejected it, or reports that it failed', async () => {
+    const rejected = await submitted(() => Promise.reject(new ProviderRejection('provider_unavailable')));
+    const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error')));
+
+    assert.deepEqual([rejected, failed], [undefined, undefined]);
+  });
+
+  it('is recorded when the upstream reports what it consumed although it failed', async () => {
+    const consumption = { costMicroUsd: 5n };
+    const failed = await submitted(() => Promise.reject(new ProviderFailure('provider_error', { consumption })));
+    const [row] = await room.rows(
+      'SELECT cost_micro_usd AS cost, cost_source AS source FROM generations WHERE cost_micro_usd = 5',
+    );
+
+    assert.deepEqual(placeOf(failed), taken);
+    assert.deepEqual(row, { cost: 5n, source: 'reported' });
+  });
+
+  it('is not recorded for an engine of our own, which sends no bill', async () => {
+    const ours = await submitted(() => Promise.reject(new ProviderFailure('no_output')), true);
+
+    assert.equal(ours, undefined);
   });
 });

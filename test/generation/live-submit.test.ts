@@ -62,13 +62,18 @@ describe('a submit that goes on after its attempt', { concurrency: true }, () =>
     await room.database.query({ name: 'age_intent', text: statement }, [task.id, seconds]);
   }
 
+  /** Waits until it has shown once more that it lives. */
+  async function waitForMark({ id }: WorkingTask): Promise<void> {
+    const last = await readIntentMark(room.database, id);
+    await waitFor('it shows that it lives', async () => {
+      const mark = await readIntentMark(room.database, id);
+      return mark !== undefined && mark.markedAt !== last?.markedAt;
+    });
+  }
+
   it('is waited for, and the next attempt continues with its result', async () => {
     const { task, found, stop } = await begin();
-    const first = await readIntentMark(room.database, task.id);
-    await waitFor('it has shown that it lives', async () => {
-      const mark = await readIntentMark(room.database, task.id);
-      return mark !== undefined && mark.markedAt !== first?.markedAt;
-    });
+    await waitForMark(task);
     await age(task, 60);
     await recordJob(room.database, task, FIRST, 'job-1');
     stop();
@@ -79,11 +84,7 @@ describe('a submit that goes on after its attempt', { concurrency: true }, () =>
   it('is waited for when its heartbeats are old because the database was down', async () => {
     const { task, found, stop } = await begin();
     await age(task, 60);
-    const old = await readIntentMark(room.database, task.id);
-    await waitFor('it shows that it lives again', async () => {
-      const mark = await readIntentMark(room.database, task.id);
-      return mark !== undefined && mark.markedAt !== old?.markedAt;
-    });
+    await waitForMark(task);
     await recordJob(room.database, task, FIRST, 'job-2');
     stop();
 
@@ -154,12 +155,8 @@ describe('a submit that goes on after its attempt', { concurrency: true }, () =>
 
   it('is left to Temporal to cancel while its attempt goes on', async () => {
     const { task, unwanted, end } = await begin(new AbortController().signal);
-    const first = await readIntentMark(room.database, task.id);
     await cancelTask(room.database, task.accountId, task.id, 7);
-    await waitFor('it was marked after the cancel', async () => {
-      const mark = await readIntentMark(room.database, task.id);
-      return mark !== undefined && mark.markedAt !== first?.markedAt;
-    });
+    await waitForMark(task);
     await end();
 
     assert.equal(unwanted.aborted, false);

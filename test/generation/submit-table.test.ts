@@ -1,7 +1,8 @@
 /**
  * One attempt to submit a task, in every combination of what an upstream answers, whether the submit may be repeated,
  * whether an earlier attempt left an intent, and whether the task is cancelled or reaches its deadline meanwhile
- * (docs/decisions/0004). What a row leaves is what the next attempt, or the settlement, goes by:
+ * (docs/decisions/0004). Where an earlier attempt left the intent of a submit that may not be repeated, nothing is sent,
+ * and one answer stands for all. What a row leaves is what the next attempt, or the settlement, goes by:
  *
  * - sent: how often each upstream has received the work in this attempt;
  * - generation: the recorded generation and the upstream that it names; without an intent, the work may be sent again;
@@ -11,10 +12,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
-import { openTaskRoom } from '../tasks/task-room.ts';
+import { submitGeneration } from '../../src/generation/submit.ts';
+import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { readTask } from '../../src/tasks/record/read.ts';
+import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import { newAttempt } from './attempts.ts';
 import { openGenerationBench } from './contexts.ts';
 import type { GenerationBench } from './contexts.ts';
+import { scriptedProvider } from './scripted-provider.ts';
 import { modelOf, parseTable, rowProviders, runRow } from './submit-rows.ts';
 import type { Upstreams } from './submit-rows.ts';
 
@@ -45,14 +52,6 @@ const TABLES: readonly Table[] = [
     unknown   once        -       -          late  | 1 0   intent@1     1      0           deadline
     unknown   once        -       cancelled  -     | 1 0   intent@1     1      0           cancellation
     unknown   once        -       cancelled  late  | 1 0   intent@1     1      0           deadline
-    rejected  once        intent  -          -     | 0 0   intent@1     -      0           outcome_unknown!
-    rejected  once        intent  -          late  | 0 0   intent@1     1      0           deadline
-    rejected  once        intent  cancelled  -     | 0 0   intent@1     1      0           cancellation
-    rejected  once        intent  cancelled  late  | 0 0   intent@1     1      0           cancellation
-    failed    once        intent  -          -     | 0 0   intent@1     -      0           outcome_unknown!
-    failed    once        intent  -          late  | 0 0   intent@1     1      0           deadline
-    failed    once        intent  cancelled  -     | 0 0   intent@1     1      0           cancellation
-    failed    once        intent  cancelled  late  | 0 0   intent@1     1      0           cancellation
     unknown   once        intent  -          -     | 0 0   intent@1     -      0           outcome_unknown!
     unknown   once        intent  -          late  | 0 0   intent@1     1      0           deadline
     unknown   once        intent  cancelled  -     | 0 0   intent@1     1      0           cancellation
@@ -100,14 +99,6 @@ const TABLES: readonly Table[] = [
     unknown   once        -       -          late  | 1     intent@1     1      0           deadline
     unknown   once        -       cancelled  -     | 1     intent@1     -      0           outcome_unknown!
     unknown   once        -       cancelled  late  | 1     intent@1     1      0           deadline
-    rejected  once        intent  -          -     | 0     intent@1     -      0           outcome_unknown!
-    rejected  once        intent  -          late  | 0     intent@1     1      0           deadline
-    rejected  once        intent  cancelled  -     | 0     intent@1     1      0           cancellation
-    rejected  once        intent  cancelled  late  | 0     intent@1     1      0           cancellation
-    failed    once        intent  -          -     | 0     intent@1     -      0           outcome_unknown!
-    failed    once        intent  -          late  | 0     intent@1     1      0           deadline
-    failed    once        intent  cancelled  -     | 0     intent@1     1      0           cancellation
-    failed    once        intent  cancelled  late  | 0     intent@1     1      0           cancellation
     unknown   once        intent  -          -     | 0     intent@1     -      0           outcome_unknown!
     unknown   once        intent  -          late  | 0     intent@1     1      0           deadline
     unknown   once        intent  cancelled  -     | 0     intent@1     1      0           cancellation
@@ -189,3 +180,23 @@ for (const { name, upstreams, rows } of tables) {
     }
   });
 }
+
+describe('a start that arrives after its task was cancelled', () => {
+  for (const isUpstream of [true, false]) {
+    it(`submits nothing to ${isUpstream ? 'an upstream' : 'an engine'}, and exits`, async () => {
+      const caller = await room.newCaller();
+      const { taskId } = await room.creator.create(caller, body(), undefined);
+      await claimOutbox(room.database, 1_000);
+      await cancelTask(room.database, caller.accountId, taskId, 7);
+      const provider = scriptedProvider({ protocol: 'embedded' });
+      const context = { ...bench.context, providers: new Map([['embedded', provider]]) };
+      const facts = { accountId: caller.accountId, model: 'acme/images', handlingSeconds: 60, archivingSeconds: 60 };
+
+      const result = await submitGeneration(context, newAttempt(), { taskId, isUpstream, ...facts });
+
+      assert.deepEqual(result, { kind: 'over' });
+      assert.equal(provider.sent(), 0);
+      assert.equal((await readTask(room.database, taskId)).errorReason, 'cancelled');
+    });
+  }
+});

@@ -117,15 +117,19 @@ describe('the cost of a task', () => {
     }
   }
 
+  /** The recorded cost, if there is any: of the upstream of its model, with what the task shows as captured. */
   const costOf = async (taskId: TaskId): Promise<unknown> => {
     const [row, ...others] = await room.rows(
-      `SELECT c.cost_micro_usd AS cost, c.source, c.usage, c.captured_micro_usd AS captured, c.upstream,
-              t.captured_micro_usd = c.captured_micro_usd AS "isCaptured"
+      `SELECT c.cost_micro_usd AS cost, c.source, c.usage, c.captured_micro_usd AS captured,
+              'acme/' || c.upstream = t.model AND c.captured_micro_usd = t.captured_micro_usd AS "isOfTask"
          FROM task_costs c JOIN tasks t ON t.id = c.task_id WHERE c.task_id = $1`,
       taskId,
     );
     assert.deepEqual(others, []);
-    return row;
+    if (row === undefined) return undefined;
+    const { isOfTask, ...cost } = row;
+    assert.equal(isOfTask, true);
+    return cost;
   };
 
   async function endedWith(model: string, consumption: object): Promise<unknown> {
@@ -141,34 +145,19 @@ describe('the cost of a task', () => {
       source: 'reported',
       usage: { credits: 7 },
       captured: 50_000n,
-      upstream: 'rated',
-      isCaptured: true,
     });
   });
 
   it('is the usage at its rates, or the price rule, or not known', async () => {
-    const rest = { captured: 50_000n, isCaptured: true };
+    const captured = 50_000n;
     assert.deepEqual(await endedWith('rated', { usage: { credits: 2.5 } }), {
-      ...rest,
+      captured,
       cost: 25_000n,
       source: 'usage',
       usage: { credits: 2.5 },
-      upstream: 'rated',
     });
-    assert.deepEqual(await endedWith('rated', {}), {
-      ...rest,
-      cost: 20_000n,
-      source: 'rule',
-      usage: null,
-      upstream: 'rated',
-    });
-    assert.deepEqual(await endedWith('flat', {}), {
-      ...rest,
-      cost: null,
-      source: null,
-      usage: null,
-      upstream: 'flat',
-    });
+    assert.deepEqual(await endedWith('rated', {}), { captured, cost: 20_000n, source: 'rule', usage: null });
+    assert.deepEqual(await endedWith('flat', {}), { captured, cost: null, source: null, usage: null });
   });
 
   it('is recorded above the hold, of which no more is captured', async () => {
@@ -177,22 +166,13 @@ describe('the cost of a task', () => {
       source: 'usage',
       usage: { credits: 50 },
       captured: 100_000n,
-      upstream: 'credits',
-      isCaptured: true,
     });
   });
 
   it('is apart from the price by usage, which has a minimum', async () => {
     const row = await endedWith('credits', { usage: { credits: 1 }, costMicroUsd: 0n });
 
-    assert.deepEqual(row, {
-      cost: 0n,
-      source: 'reported',
-      usage: { credits: 1 },
-      captured: 15_000n,
-      upstream: 'credits',
-      isCaptured: true,
-    });
+    assert.deepEqual(row, { cost: 0n, source: 'reported', usage: { credits: 1 }, captured: 15_000n });
   });
 
   it('leaves a price by usage without a report at what the model file says, or else at the hold', async () => {
@@ -210,7 +190,7 @@ describe('the cost of a task', () => {
     await polled(silent, new ProviderFailure('provider_error'));
     await settled(silent, 'provider_error');
 
-    const rest = { usage: null, captured: 0n, upstream: 'rated', isCaptured: true };
+    const rest = { usage: null, captured: 0n };
     assert.deepEqual(await costOf(reported), { ...rest, cost: 9n, source: 'reported' });
     assert.deepEqual(await costOf(silent), { ...rest, cost: null, source: null });
   });
@@ -281,8 +261,6 @@ describe('the cost of a task', () => {
       source: 'usage',
       usage: { credits: 4 },
       captured: 40_000n,
-      upstream: 'credits',
-      isCaptured: true,
     });
   });
 
@@ -293,7 +271,7 @@ describe('the cost of a task', () => {
       await settled(taskId, failure.reason);
       return costOf(taskId);
     };
-    const rest = { usage: { credits: 3 }, captured: 0n, upstream: 'rated', isCaptured: true, source: 'reported' };
+    const rest = { usage: { credits: 3 }, captured: 0n, source: 'reported' };
 
     assert.deepEqual(await ended(new ProviderFailure('provider_error')), { ...rest, cost: 7n });
     assert.deepEqual(await ended(new ProviderFailure('provider_error', { isUnbilled: true })), { ...rest, cost: 0n });
@@ -312,7 +290,7 @@ describe('the cost of a task', () => {
     const refunded = await submittedAt('rated', charged);
     await settled(refunded, 'cancelled', '0');
 
-    const rest = { usage: null, captured: 0n, upstream: 'rated', isCaptured: true, source: 'reported' };
+    const rest = { usage: null, captured: 0n, source: 'reported' };
     assert.deepEqual(await costOf(timedOut), { ...rest, cost: 7n });
     assert.deepEqual(await costOf(cancelled), { ...rest, cost: 7n });
     assert.deepEqual(await costOf(refunded), { ...rest, cost: 0n });
@@ -330,14 +308,7 @@ describe('the cost of a task', () => {
     const taskId = await submitted('rated');
     await settled(taskId, 'cancelled', '0.004');
 
-    assert.deepEqual(await costOf(taskId), {
-      cost: 4_000n,
-      source: 'reported',
-      usage: null,
-      captured: 4_000n,
-      upstream: 'rated',
-      isCaptured: true,
-    });
+    assert.deepEqual(await costOf(taskId), { cost: 4_000n, source: 'reported', usage: null, captured: 4_000n });
   });
 
   it('bounds what the operator bears where the provider reported it', async () => {
@@ -373,7 +344,7 @@ describe('the cost of a task', () => {
       await settled(taskId);
     }
 
-    const rest = { usage: null, captured: 50_000n, upstream: 'rated', isCaptured: true };
+    const rest = { usage: null, captured: 50_000n };
     assert.deepEqual(await costOf(known), { ...rest, cost: 5n, source: 'reported' });
     assert.deepEqual(await costOf(lost), { ...rest, cost: 20_000n, source: 'rule' });
   });

@@ -27,6 +27,16 @@ export interface StorageRoom {
     sizes: readonly number[],
     storage?: 'temp' | 'persistent',
   ): Promise<{ readonly taskId: TaskId; readonly outputIds: readonly string[] }>;
+  /** The same of a new account. `id`: of its first output. */
+  newOutputs(
+    sizes: readonly number[],
+    storage?: 'temp' | 'persistent',
+  ): Promise<{
+    readonly caller: Caller;
+    readonly taskId: TaskId;
+    readonly outputIds: readonly string[];
+    readonly id: string;
+  }>;
   /** Requests promotion, now or at a time of the test's clock. */
   promote(caller: Caller, outputIds: readonly string[], now?: number): Promise<StorageDecision>;
   remove(caller: Caller, outputIds: readonly string[], now?: number): Promise<StorageDecision>;
@@ -68,25 +78,29 @@ export function createStorageRoom(room: TaskRoom): StorageRoom {
     return row;
   };
 
+  const taskWithOutputs: StorageRoom['taskWithOutputs'] = async (caller, sizes, storage = 'temp') => {
+    const { taskId } = await room.creator.create(caller, body({ storage }), undefined);
+    await claimOutbox(database, 1_000);
+    const outputs = sizes.map((sizeBytes, index) => ({
+      type: index % 2 === 0 ? 'image' : 'thumbnail',
+      objectKey: `outputs/test/${newId('out')}`,
+      mimeType: 'image/png',
+      sizeBytes,
+      sha256: 'ab'.repeat(32),
+    }));
+    await settleTask(database, taskId, { status: 'success', outputs, capturedMicroUsd: PRICE }, { retentionDays: 7 });
+    const rows = await room.rows<{ id: string }>('SELECT id FROM outputs WHERE task_id = $1 ORDER BY position', taskId);
+    return { taskId, outputIds: rows.map((row) => row.id) };
+  };
+
   return {
     promote,
     outputOf,
-    async taskWithOutputs(caller, sizes, storage = 'temp') {
-      const { taskId } = await room.creator.create(caller, body({ storage }), undefined);
-      await claimOutbox(database, 1_000);
-      const outputs = sizes.map((sizeBytes, index) => ({
-        type: index % 2 === 0 ? 'image' : 'thumbnail',
-        objectKey: `outputs/test/${newId('out')}`,
-        mimeType: 'image/png',
-        sizeBytes,
-        sha256: 'ab'.repeat(32),
-      }));
-      await settleTask(database, taskId, { status: 'success', outputs, capturedMicroUsd: PRICE }, { retentionDays: 7 });
-      const rows = await room.rows<{ id: string }>(
-        'SELECT id FROM outputs WHERE task_id = $1 ORDER BY position',
-        taskId,
-      );
-      return { taskId, outputIds: rows.map((row) => row.id) };
+    taskWithOutputs,
+    async newOutputs(sizes, storage) {
+      const caller = await room.newCaller();
+      const { taskId, outputIds } = await taskWithOutputs(caller, sizes, storage);
+      return { caller, taskId, outputIds, id: outputIds[0] ?? assert.fail() };
     },
     remove: ({ accountId }, outputIds, now = Date.now()) => deleteOutputs(database, { accountId, outputIds, now }),
     async promoteAt(caller, outputIds, now) {

@@ -1,14 +1,18 @@
-/** Accepting: one task and one hold per key, whatever arrives at once, and nothing at all if it is rejected. */
+/**
+ * Accepting: one task and one hold per key, whatever arrives at once, and nothing at all if it is rejected. Creates that
+ * arrive together share a statement: each still gets its own task, its own rejection and its own response.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { InsufficientBalanceError, topUp } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
+import { ModelUnavailableError } from '../../src/catalogue/catalogue.ts';
 import { newId } from '../../src/domain/ids.ts';
 import { QueueFullError } from '../../src/tasks/create/accept.ts';
+import { InvalidTaskError } from '../../src/tasks/create/create.ts';
 import { IdempotencyMismatchError } from '../../src/tasks/create/used-keys.ts';
 import type { Acceptance } from '../../src/tasks/create/accept.ts';
-import { readTask } from '../../src/tasks/record/read.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -269,15 +273,6 @@ describe('the round trips of a request', () => {
     }
   });
 
-  it('are one for reading a task', async () => {
-    const caller = await room.newCaller();
-    const { taskId } = await room.creator.create(caller, body(), undefined);
-
-    room.forgetStatements();
-    await readTask(room.database, taskId, caller.accountId);
-    assert.equal(room.statements.length, 1);
-  });
-
   it('are none when the request is rejected before it reaches the database', async () => {
     const caller = await room.newCaller();
 
@@ -287,42 +282,110 @@ describe('the round trips of a request', () => {
   });
 });
 
-describe('a task just accepted', () => {
-  it('is stored as it was sent, with its callback waiting and a start that is not ready', async () => {
-    const caller = await room.newCaller();
-    const sent = body({
-      model: 'acme/routed',
-      route: 'fast',
-      metadata: { order: '7' },
-      storage: 'persistent',
-      timeoutSeconds: 30,
-      callback: { url: 'https://example.com/hook', when: 'final' },
+describe('many different concurrent creates', () => {
+  /** Both spellings of a route. */
+  const ROUTED = [{ model: 'acme/routed@fast' }, { model: 'acme/routed', route: 'fast' }] as const;
+
+  it('each return the requested task, of the right account, with its callback waiting and a start that is not ready', async () => {
+    const callers = await Promise.all(Array.from({ length: 3 }, () => room.newCaller()));
+    const wanted = Array.from({ length: 90 }, (_, index) => {
+      const caller = callers[index % callers.length] ?? assert.fail();
+      const sent = body({
+        ...(index % 4 === 0 ? ROUTED[(index / 4) % 2] : {}),
+        input: { prompt: `{"${index}",\\ NULL 'quoted' \n ünï 🦊}` },
+        ...(index % 2 === 0 ? {} : { metadata: { index: `${index}`, edge: '{},"\\' } }),
+        ...(index % 3 === 0 ? { callback: { url: `https://example.com/${index}` } } : {}),
+        ...(index % 5 === 0 ? { timeoutSeconds: index + 1, storage: 'persistent' } : {}),
+      });
+      return { caller, sent, key: index % 2 === 0 ? `key-${index}` : undefined };
     });
 
-    const { taskId } = await room.creator.create(caller, sent, 'order-7');
+    const answers = await Promise.all(wanted.map(({ caller, sent, key }) => room.creator.create(caller, sent, key)));
 
-    const [task] = await room.rows(
-      `SELECT status, model, route, input, metadata, storage, timeout_seconds, idempotency_key, key_id,
-              extract(epoch FROM queue_deadline_at - created_at)::int AS queued_seconds FROM tasks WHERE id = $1`,
-      taskId,
+    assert.equal(new Set(answers.map((answer) => answer.taskId)).size, 90);
+    for (const [index, { caller, sent, key }] of wanted.entries()) {
+      const [row] = await room.rows(
+        `SELECT t.account_id, t.key_id, t.idempotency_key, t.status, t.model, t.route, t.input, t.metadata, t.storage,
+                t.timeout_seconds, extract(epoch FROM t.queue_deadline_at - t.created_at)::int AS queued_seconds,
+                c.url, c.state, c.attempts,
+                (SELECT jsonb_agg(jsonb_build_array(o.account_id, o.kind, o.is_ready)) FROM outbox o
+                  WHERE o.subject_id = t.id) AS outbox,
+                (SELECT amount_micro_usd FROM ledger_entries e WHERE e.kind = 'hold' AND e.reference = t.id
+                    AND e.account_id = t.account_id) AS hold
+           FROM tasks t LEFT JOIN callbacks c ON c.task_id = t.id WHERE t.id = $1`,
+        answers[index]?.taskId,
+      );
+      const callback = sent['callback'] as { url: string } | undefined;
+      assert.deepEqual(row, {
+        account_id: caller.accountId,
+        key_id: caller.keyId,
+        idempotency_key: key ?? null,
+        status: 'queued',
+        model: index % 4 === 0 ? 'acme/routed@fast' : 'acme/images',
+        route: index % 4 === 0 ? 'fast' : null,
+        input: sent['input'],
+        metadata: sent['metadata'] ?? null,
+        storage: sent['storage'] ?? 'temp',
+        timeout_seconds: sent['timeoutSeconds'] ?? null,
+        queued_seconds: 3600,
+        url: callback?.url ?? null,
+        state: callback === undefined ? null : 'waiting',
+        attempts: callback === undefined ? null : 0,
+        outbox: [[caller.accountId, 'start_task', false]],
+        hold: PRICE,
+      });
+    }
+  });
+
+  it('are rejected or replayed individually, without errors of their neighbours', async () => {
+    const caller = await room.newCaller({ microUsd: 21n * PRICE });
+    const used = newId('req');
+    const { taskId } = await room.creator.create(caller, body(), used);
+
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, index) => {
+        if (index % 5 === 0) return room.creator.create(caller, body(), used);
+        if (index % 5 === 1) return room.creator.create(caller, body({ storage: 'temp' }), used);
+        if (index % 5 === 2) return room.creator.create(caller, body({ input: { prompt: '\0' } }), undefined);
+        if (index % 5 === 3) return room.creator.create(caller, body({ model: 'acme/none' }), undefined);
+        return room.creator.create(caller, body({ input: { prompt: `fox ${index}` } }), `fresh-${index}`);
+      }),
     );
-    assert.deepEqual(task, {
-      status: 'queued',
-      model: 'acme/routed@fast',
-      route: 'fast',
-      input: { prompt: 'a fox' },
-      metadata: { order: '7' },
-      storage: 'persistent',
-      timeout_seconds: 30,
-      idempotency_key: 'order-7',
-      key_id: caller.keyId,
-      queued_seconds: 3600,
-    });
-    assert.deepEqual(await room.rows('SELECT url, state, attempts FROM callbacks WHERE task_id = $1', taskId), [
-      { url: 'https://example.com/hook', state: 'waiting', attempts: 0 },
-    ]);
-    assert.deepEqual(await room.rows('SELECT kind, is_ready FROM outbox WHERE subject_id = $1', taskId), [
-      { kind: 'start_task', is_ready: false },
-    ]);
+
+    for (const [index, outcome] of outcomes.entries()) {
+      const wrong = [undefined, IdempotencyMismatchError, InvalidTaskError, ModelUnavailableError, undefined][
+        index % 5
+      ];
+      if (wrong !== undefined) {
+        assert.ok(outcome.status === 'rejected' && outcome.reason instanceof wrong, String(index));
+      } else {
+        assert.ok(outcome.status === 'fulfilled', String(index));
+        assert.equal(outcome.value.isReplay, index % 5 === 0);
+        assert.equal(outcome.value.taskId === taskId, index % 5 === 0);
+      }
+    }
+    assert.equal((await room.account(caller)).heldMicroUsd, 11n * PRICE);
+  });
+
+  it('of different prices are accepted as far as the balance allows, to the micro', async () => {
+    const caller = await room.newCaller({ microUsd: 60_000n });
+
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 24 }, (_, index) =>
+        room.creator.create(
+          caller,
+          body({ input: { prompt: 'a fox', resolution: index % 2 === 0 ? '1k' : '2k' } }),
+          `price-${index}`,
+        ),
+      ),
+    );
+
+    const { availableMicroUsd, heldMicroUsd } = await room.account(caller);
+    assert.equal(availableMicroUsd + heldMicroUsd, 60_000n);
+    // One more cheap task would have fitted, had 10,000 been left.
+    assert.ok(availableMicroUsd < PRICE, String(availableMicroUsd));
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof InsufficientBalanceError);
+    }
   });
 });

@@ -4,11 +4,11 @@ import { verifyLedger } from '../../src/billing/verify.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskStatus } from '@darkroom/api/facts/task-status';
 import { cancelTask } from '../../src/tasks/lifecycle/cancel.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
+import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { TaskNotFoundError, readTask } from '../../src/tasks/record/read.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
-import { body, openTaskRoom } from './task-room.ts';
+import { body, deliverOutbox, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
 const RETENTION_DAYS = 7;
@@ -84,10 +84,7 @@ describe('cancelling a task whose start was claimed, before it is handled', () =
   it('is the same when the launcher has delivered the start already', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const { taskId } = await room.creator.create(caller, body(), undefined);
-    await removeOutbox(
-      room.database,
-      (await claimOutbox(room.database, 1_000)).map(({ id }) => id),
-    );
+    await deliverOutbox(room);
 
     await cancelTask(room.database, caller.accountId, taskId, RETENTION_DAYS);
 
@@ -124,7 +121,7 @@ describe('cancelling a task whose start was claimed, before it is handled', () =
     }
   });
 
-  it('either ends it, or leaves its end to the workflow that began at the same moment', async () => {
+  it('either ends it, or leaves its end to the workflow that began at the same moment, which the timeline shows', async () => {
     for (let round = 0; round < 20; round++) {
       const caller = await room.newCaller({ runningCap: 1 });
       const { taskId } = await room.creator.create(caller, body(), undefined);
@@ -138,6 +135,12 @@ describe('cancelling a task whose start was claimed, before it is handled', () =
       const { status } = await readTask(room.database, taskId);
       assert.equal(status, task.status);
       assert.equal((await room.account(caller)).running, status === 'fail' ? 0 : 1);
+      const types =
+        status === 'fail' ? ['accepted', 'cancel_requested', 'settled'] : ['accepted', 'started', 'cancel_requested'];
+      assert.deepEqual(
+        await room.rows('SELECT seq, type FROM task_events WHERE task_id = $1 ORDER BY seq', taskId),
+        types.map((type, index) => ({ seq: index + 1, type })),
+      );
     }
   });
 });

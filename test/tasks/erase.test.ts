@@ -12,6 +12,12 @@ import { body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
 const CANARY = 'a canary that no one may find';
+const REQUEST = body({
+  input: { prompt: CANARY },
+  metadata: { note: CANARY },
+  storage: 'persistent',
+  callback: { url: 'https://receiver.example.com/canary' },
+});
 
 describe('erasing a task', () => {
   let room: TaskRoom;
@@ -21,13 +27,7 @@ describe('erasing a task', () => {
   after(() => room.close());
 
   async function finished(caller: Caller, key?: string): Promise<TaskId> {
-    const request = body({
-      input: { prompt: CANARY },
-      metadata: { note: CANARY },
-      storage: 'persistent',
-      callback: { url: 'https://receiver.example.com/canary' },
-    });
-    const { taskId } = await room.creator.create(caller, request, key);
+    const { taskId } = await room.creator.create(caller, REQUEST, key);
     const output = {
       type: 'image',
       objectKey: `outputs/${taskId}`,
@@ -74,13 +74,7 @@ describe('erasing a task', () => {
     );
     assert.equal((await room.account(caller)).persistentBytes, 0);
     assert.deepEqual(await verifyLedger(room.database), []);
-    const request = body({
-      input: { prompt: CANARY },
-      metadata: { note: CANARY },
-      storage: 'persistent',
-      callback: { url: 'https://receiver.example.com/canary' },
-    });
-    assert.deepEqual(await room.creator.create(caller, request, 'kept'), { taskId, isReplay: true });
+    assert.deepEqual(await room.creator.create(caller, REQUEST, 'kept'), { taskId, isReplay: true });
   });
 
   it('retains the URL of a running callback until its delivery has ended, however it ends', async () => {

@@ -1,25 +1,31 @@
-/** The outbox: nothing is claimed twice, nothing is lost, and no account runs more than it may. */
+/**
+ * The outbox: nothing is claimed twice, nothing is lost, and no account runs more than it may. A task that has got a slot
+ * is woken at once, by the process that gave it the slot, and at the latest by a launcher. Starts that no launcher takes
+ * although their account has a free slot are known.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setSuspended } from '../../src/accounts/accounts.ts';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { LockTimeoutError, openDatabase } from '../../src/database/database.ts';
+import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import {
-  OUTBOX_LEASE_SECONDS,
   claimOutbox,
   claimOutboxOfAccount,
   releaseOutboxLease,
   hasStart,
-  removeOutbox,
   requestRestart,
+  requestWork,
 } from '../../src/tasks/outbox/outbox.ts';
 import type { OutboxItem } from '../../src/tasks/outbox/outbox.ts';
+import { createUnclaimedStarts } from '../../src/tasks/outbox/backlog.ts';
+import { createTaskWaker } from '../../src/tasks/outbox/wake-task.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { silentLogger } from '../../src/telemetry/log.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
-import { body, openTaskRoom } from './task-room.ts';
+import { body, deliverOutbox, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 import { programConfig } from '../support/pooled-run.ts';
 
@@ -43,6 +49,11 @@ async function createTasks(caller: Caller, count: number): Promise<readonly Task
     taskIds.push((await room.creator.create(caller, body(), undefined)).taskId);
   }
   return taskIds;
+}
+
+/** What one claim gets, in its order. */
+async function claimTasks(limit: number): Promise<readonly string[]> {
+  return (await claimOutbox(room.database, limit)).map(({ subjectId }) => subjectId);
 }
 
 /** Claims with several claimers at once until none gets any. */
@@ -109,12 +120,7 @@ describe('a claim', () => {
     const caller = await room.newCaller({ runningCap: 4 });
     const created = await createTasks(caller, 6);
 
-    const claimed = await claimOutbox(room.database, 100);
-
-    assert.deepEqual(
-      claimed.map((item) => item.subjectId),
-      created.slice(0, 4),
-    );
+    assert.deepEqual(await claimTasks(100), created.slice(0, 4));
   });
 
   // Proves C7-17.
@@ -122,32 +128,23 @@ describe('a claim', () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [first, second] = await createTasks(caller, 2);
     assert.ok(first && second);
-    assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
-      [first],
-    );
-    assert.deepEqual(await claimOutbox(room.database, 10), []);
+    assert.deepEqual(await claimTasks(10), [first]);
+    assert.deepEqual(await claimTasks(10), []);
 
     await settleTask(room.database, first, { status: 'fail', reason: 'no_output' }, { retentionDays: 7 });
 
-    assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
-      [second],
-    );
+    assert.deepEqual(await claimTasks(10), [second]);
   });
 
   it('skips a suspended account until it is resumed', async () => {
     const caller = await room.newCaller();
     const [taskId] = await createTasks(caller, 1);
     await setSuspended(room.database, caller.accountId, true);
-    assert.deepEqual(await claimOutbox(room.database, 10), []);
+    assert.deepEqual(await claimTasks(10), []);
 
     await setSuspended(room.database, caller.accountId, false);
 
-    assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
-      [taskId],
-    );
+    assert.deepEqual(await claimTasks(10), [taskId]);
   });
 
   it('returns what starting the workflow needs', async () => {
@@ -264,17 +261,6 @@ describe('a row that is released', () => {
 });
 
 describe('a lease', () => {
-  it('hides a row from other claimers for its duration', async () => {
-    await createTasks(await room.newCaller(), 1);
-    await claimOutbox(room.database, 10);
-
-    assert.deepEqual(await claimOutbox(room.database, 10), []);
-    const [row] = await room.rows<{ seconds: number }>(
-      'SELECT extract(epoch FROM due_at - now())::float8 AS seconds FROM outbox WHERE is_ready',
-    );
-    assert.ok(row && row.seconds > 0 && row.seconds <= OUTBOX_LEASE_SECONDS, String(row?.seconds));
-  });
-
   it('that expires makes the row claimable again, and occupies no second running slot', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [taskId] = await createTasks(caller, 1);
@@ -309,33 +295,23 @@ describe('a delivered row', () => {
     const [taskId] = await createTasks(await room.newCaller(), 1);
     assert.ok(taskId);
     assert.equal(await hasStart(room.database, taskId), true);
-    const items = await claimOutbox(room.database, 10);
 
-    await removeOutbox(
-      room.database,
-      items.map((item) => item.id),
-    );
+    await deliverOutbox(room, 10);
 
     assert.equal(await hasStart(room.database, taskId), false);
     await expireLeases();
-    assert.deepEqual(await claimOutbox(room.database, 10), []);
+    assert.deepEqual(await claimTasks(10), []);
   });
 
   it('can be created again when the workflow is missing: once, and only while the task is open', async () => {
     const caller = await room.newCaller({ runningCap: 1 });
     const [taskId] = await createTasks(caller, 1);
     assert.ok(taskId);
-    await removeOutbox(
-      room.database,
-      (await claimOutbox(room.database, 10)).map((item) => item.id),
-    );
+    await deliverOutbox(room, 10);
 
     assert.equal(await requestRestart(room.database, taskId), true);
     assert.equal(await requestRestart(room.database, taskId), false);
-    assert.deepEqual(
-      (await claimOutbox(room.database, 10)).map((item) => item.subjectId),
-      [taskId],
-    );
+    assert.deepEqual(await claimTasks(10), [taskId]);
     assert.equal((await room.account(caller)).running, 1);
 
     await settleTask(room.database, taskId, { status: 'fail', reason: 'terminated' }, { retentionDays: 7 });
@@ -353,5 +329,78 @@ describe('the capacity of a claim', () => {
 
     assert.ok(claimed.some(({ subjectId }) => subjectId === first));
     assert.equal(claimed.filter(({ accountId }) => accountId === large.accountId).length, 2);
+  });
+});
+
+describe('the wake of a task', () => {
+  let accountId = '';
+  before(async () => {
+    ({ accountId } = await room.newCaller());
+  });
+
+  const rowOf = async (taskId: string) => {
+    const [row] = await room.rows<{ isDue: boolean; deliveries: number }>(
+      'SELECT due_at <= now() AS "isDue", deliveries FROM outbox WHERE subject_id = $1',
+      taskId,
+    );
+    return row;
+  };
+
+  it('is delivered once it is committed, and its row is removed', async () => {
+    const told: string[] = [];
+    const waker = createTaskWaker({
+      database: room.database,
+      deliver: (taskId) => Promise.resolve(void told.push(taskId)),
+      logger: silentLogger(),
+    });
+    const taskId = newTaskId();
+
+    const begin = await room.database.transaction((transaction) => waker.wake(transaction, { taskId, accountId }));
+
+    assert.deepEqual([told, await rowOf(taskId)], [[], { isDue: false, deliveries: 1 }]);
+    begin?.();
+    await waker.close();
+    assert.deepEqual([told, await rowOf(taskId)], [[taskId], undefined]);
+  });
+
+  it('is left to the launchers if Temporal does not answer, or if they may be delivering it', async () => {
+    let failures = 0;
+    const waker = createTaskWaker({
+      database: room.database,
+      deliver: () => Promise.reject(new Error(`no answer ${(failures += 1)}`)),
+      logger: silentLogger(),
+    });
+    const [failing, known] = [newTaskId(), newTaskId()];
+    await requestWork(room.database, 'wake_task', accountId, known);
+
+    const begin = await waker.wake(room.database, { taskId: failing, accountId });
+    const nothing = await waker.wake(room.database, { taskId: known, accountId });
+
+    assert.equal(nothing, undefined);
+    assert.deepEqual(await rowOf(known), { isDue: true, deliveries: 0 });
+    begin?.();
+    await waitFor('the row is due', async () => (await rowOf(failing))?.isDue === true);
+    await waker.close();
+    assert.equal(failures, 1);
+  });
+});
+
+describe('starts that no launcher takes', () => {
+  it('are as many as there are free slots, and it is known for how long the same one has been next', async () => {
+    await createTasks(await room.newCaller({ runningCap: 2 }), 3);
+    let now = 0;
+    const starts = createUnclaimedStarts(() => now);
+    const readAt = (seconds: number) => {
+      now = seconds * 1_000;
+      return starts.read(room.database);
+    };
+
+    assert.deepEqual(await readAt(5), { count: 2, oldestSeconds: 0 });
+    assert.deepEqual(await readAt(75), { count: 2, oldestSeconds: 70 });
+    assert.equal((await claimOutbox(room.database, 1)).length, 1);
+    assert.deepEqual(await readAt(80), { count: 1, oldestSeconds: 0 });
+    assert.deepEqual(await readAt(90), { count: 1, oldestSeconds: 10 });
+    assert.equal((await claimOutbox(room.database, 1)).length, 1);
+    assert.deepEqual(await readAt(100), { count: 0, oldestSeconds: 0 });
   });
 });

@@ -5,12 +5,11 @@ import type { Caller } from '../../src/accounts/authenticate.ts';
 import { beginAttempt, finishAttempt, markExhausted } from '../../src/callbacks/attempts.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { TaskNotFoundError, readTask } from '../../src/tasks/record/read.ts';
 import { NotRedeliverableError, redeliverCallback } from '../../src/tasks/lifecycle/callback.ts';
 import { settleTask } from '../../src/tasks/lifecycle/settle.ts';
 import { readTimeline } from '../../src/tasks/record/timeline.ts';
-import { body, openTaskRoom } from './task-room.ts';
+import { body, deliverOutbox, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
 const SCHEDULE_LENGTH = 4;
@@ -25,17 +24,8 @@ after(() => room.close());
 
 async function newTask(changes: Record<string, unknown> = { callback: { url: 'https://example.com/hook' } }) {
   const { taskId } = await room.creator.create(caller, body(changes), undefined);
-  await deliverOutbox();
+  await deliverOutbox(room);
   return taskId;
-}
-
-/** Delivers all pending items to Temporal. */
-async function deliverOutbox(): Promise<void> {
-  const items = await claimOutbox(room.database, 100);
-  await removeOutbox(
-    room.database,
-    items.map(({ id }) => id),
-  );
 }
 
 async function end(taskId: TaskId): Promise<void> {
@@ -46,7 +36,7 @@ async function end(taskId: TaskId): Promise<void> {
 async function deliveredTask(): Promise<TaskId> {
   const taskId = await newTask();
   await end(taskId);
-  await deliverOutbox();
+  await deliverOutbox(room);
   await beginAttempt(room.database, taskId, SCHEDULE_LENGTH);
   await finishAttempt(room.database, taskId, 1, { httpStatus: 200 }, 'delivered', undefined);
   return taskId;
@@ -92,7 +82,7 @@ describe('a redelivery', () => {
   it('changes nothing while a delivery is running, its own included', async () => {
     const taskId = await newTask();
     await end(taskId);
-    await deliverOutbox();
+    await deliverOutbox(room);
     await beginAttempt(room.database, taskId, SCHEDULE_LENGTH);
 
     assert.equal(await redeliverCallback(room.database, caller.accountId, taskId), false);

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
 import type { Caller } from '../../src/accounts/authenticate.ts';
 import { createKey } from '../../src/accounts/keys.ts';
 import { SCOPES } from '@darkroom/api/facts/scopes';
@@ -22,6 +21,7 @@ import { beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { recordFiles } from '../../src/tasks/lifecycle/generations.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import type { SettledTask } from '../../src/telemetry/metrics-work.ts';
+import { lockRows } from '../support/locked-rows.ts';
 import { PRICE, body, openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
 
@@ -152,10 +152,16 @@ function failingDatabase(error: Error): { readonly database: Database; readonly 
   return { database, transactions: () => count };
 }
 
+const successesOf = (taskIds: readonly TaskId[]): readonly Ending[] =>
+  taskIds.map((taskId, index) => ({ taskId, verdict: success(index, 1n) }));
+
+/** Begins to settle all of them at the same moment, each as a success. */
+function settleAtOnce(settler: Settler, caller: Caller, taskIds: readonly TaskId[]) {
+  return taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n)));
+}
+
 async function settleAll(taskIds: readonly TaskId[]): Promise<void> {
-  for (const [index, taskId] of taskIds.entries()) {
-    await settleTask(room.database, taskId, success(index, 1n), RETENTION);
-  }
+  for (const { taskId, verdict } of successesOf(taskIds)) await settleTask(room.database, taskId, verdict, RETENTION);
 }
 
 describe('tasks that are settled together', () => {
@@ -207,8 +213,7 @@ describe('tasks that are settled together', () => {
     const [, ended = assert.fail()] = taskIds;
     await settleTask(room.database, ended, { status: 'fail', reason: 'cancelled' }, RETENTION);
 
-    const endings = taskIds.map((taskId, index) => ({ taskId, verdict: success(index, 1n) }));
-    const outcomes = await settleTogether(room.database, endings, RETENTION);
+    const outcomes = await settleTogether(room.database, successesOf(taskIds), RETENTION);
 
     assert.deepEqual(
       taskIds.map((taskId) => outcomes.get(taskId)),
@@ -225,8 +230,7 @@ describe('tasks that are settled together', () => {
     const callers = [await room.newCaller(), await room.newCaller()];
     const taskIds = (await Promise.all(callers.map((caller) => createTasks(caller, 1)))).flat();
 
-    const endings = taskIds.map((taskId, index) => ({ taskId, verdict: success(index, 1n) }));
-    await assert.rejects(settleTogether(room.database, endings, RETENTION), /tasks of several accounts/);
+    await assert.rejects(settleTogether(room.database, successesOf(taskIds), RETENTION), /tasks of several accounts/);
 
     for (const caller of callers) assert.equal((await room.account(caller)).heldMicroUsd, PRICE);
   });
@@ -251,7 +255,7 @@ describe('settlements of one account that arrive at the same time', () => {
     const taskIds = await createTasks(caller, 121);
     const settled: SettledTask[] = [];
     const { settler, open } = gatedSettler({ onSettled: (task) => settled.push(task) });
-    const outcomes = taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 10n)));
+    const outcomes = settleAtOnce(settler, caller, taskIds);
     open();
 
     for (const outcome of await Promise.all(outcomes)) assert.deepEqual(outcome, { status: 'success', reason: null });
@@ -302,7 +306,7 @@ describe('settlements of one account that arrive at the same time', () => {
       caller.keyId,
     );
     const { settler, open } = gatedSettler();
-    const outcomes = taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n)));
+    const outcomes = settleAtOnce(settler, caller, taskIds);
     open();
 
     const results = await Promise.allSettled(outcomes);
@@ -324,23 +328,18 @@ describe('settlements of one account that arrive at the same time', () => {
     const caller = await room.newCaller();
     const taskIds = await createTasks(caller, 4);
     const [, locked = assert.fail()] = taskIds;
-    const operator = new pg.Client({ connectionString: room.url });
-    await operator.connect();
-    t.after(() => operator.end());
-    await operator.query('BEGIN');
-    await operator.query('SELECT FROM tasks WHERE id = $1 FOR UPDATE', [locked]);
+    const operator = await lockRows(room.url, 'SELECT FROM tasks WHERE id = $1 FOR UPDATE', locked);
+    t.after(() => operator.release());
     const accountDatabase = createAccountDatabase(room.database, POOL_SIZE, ACTIVITIES_WAIT);
     const settler = createSettler({ accountDatabase, ...RETENTION });
 
-    const results = await Promise.allSettled(
-      taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
-    );
+    const results = await Promise.allSettled(settleAtOnce(settler, caller, taskIds));
 
     assert.deepEqual(
       results.map(({ status }) => status),
       ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
     );
-    await operator.query('ROLLBACK');
+    await operator.release();
     assert.ok(await settler.settle(locked, caller.accountId, success(1, 1n)));
     assert.equal((await room.account(caller)).heldMicroUsd, 0n);
   });
@@ -351,9 +350,7 @@ describe('settlements of one account that arrive at the same time', () => {
     const { database, transactions } = failingDatabase(new LockTimeoutError('another transaction'));
     const settler = createSettler({ accountDatabase: () => database, ...RETENTION });
 
-    const results = await Promise.allSettled(
-      taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
-    );
+    const results = await Promise.allSettled(settleAtOnce(settler, caller, taskIds));
 
     assert.ok(results.every(({ status }) => status === 'rejected'));
     assert.equal(transactions(), 1 + 3, 'the first alone, all others, and two of them');
@@ -366,9 +363,7 @@ describe('settlements of one account that arrive at the same time', () => {
     const { database, transactions } = failingDatabase(new DatabaseUnavailableError('the connection was lost'));
     const settler = createSettler({ accountDatabase: () => database, ...RETENTION });
 
-    const results = await Promise.allSettled(
-      taskIds.map((taskId, index) => settler.settle(taskId, caller.accountId, success(index, 1n))),
-    );
+    const results = await Promise.allSettled(settleAtOnce(settler, caller, taskIds));
 
     assert.ok(results.every(({ status }) => status === 'rejected'));
     assert.equal(transactions(), 2);

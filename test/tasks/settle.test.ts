@@ -159,17 +159,6 @@ describe('a settlement', () => {
     assert.equal(first?.storageTier, 'persistent');
   });
 
-  it('of a task that was never launched deletes its pending start and releases its queue slot', async () => {
-    const caller = await room.newCaller();
-    const { taskId } = await room.creator.create(caller, body(), undefined);
-
-    await settleTask(room.database, taskId, { status: 'fail', reason: 'timed_out' }, RETENTION);
-
-    assert.deepEqual(await room.rows('SELECT kind FROM outbox WHERE subject_id = $1', taskId), []);
-    const account = await room.account(caller);
-    assert.deepEqual([account.queued, account.running], [0, 0]);
-  });
-
   it('happens only in the expected states', async () => {
     const taskId = await launchedTask(await room.newCaller());
     await room.rows(`UPDATE tasks SET status = 'archiving' WHERE id = $1`, taskId);

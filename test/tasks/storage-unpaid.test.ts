@@ -37,8 +37,7 @@ describe('unpaid storage', () => {
 
   // Proves C5-19.
   it('returns to temp after seven days, and is retained for the retention days from then on', async () => {
-    const caller = await room.newCaller();
-    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [GB, GB]);
+    const { caller, taskId, outputIds } = await storage.newOutputs([GB, GB]);
     const [early = '', late = ''] = outputIds;
     const began = Date.parse('2026-07-01T00:00:00Z');
     await storage.promoteAt(caller, [early], began);
@@ -77,8 +76,7 @@ describe('unpaid storage', () => {
   });
 
   it('stays when a part of it was paid in full on one of the days', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [31 * GB]);
+    const { caller, outputIds } = await storage.newOutputs([31 * GB]);
     const began = Date.parse('2026-08-01T00:00:00Z');
     await storage.promoteAt(caller, outputIds, began);
     const { availableMicroUsd } = await room.account(caller);

@@ -18,6 +18,7 @@ import { newId } from '../../src/domain/ids.ts';
 import { parseAllowList } from '../../src/egress/operator-lists.ts';
 import { createTaskCreator } from '../../src/tasks/create/create.ts';
 import type { CreateDependencies, TaskCreator } from '../../src/tasks/create/create.ts';
+import { claimOutbox, removeOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { createUrlSigner } from '../../src/objects/urls/signed-url.ts';
 import { CreateTaskSchema } from '@darkroom/api/tasks/create-task';
 import {
@@ -68,6 +69,15 @@ export interface TaskRoom {
 /** A body that the test model accepts. */
 export function body(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return { model: 'acme/images', input: { prompt: 'a fox' }, ...changes };
+}
+
+/** Claims what is due, and removes it, as if Temporal had it. */
+export async function deliverOutbox({ database }: TaskRoom, limit = 1_000): Promise<void> {
+  const items = await claimOutbox(database, limit);
+  await removeOutbox(
+    database,
+    items.map(({ id }) => id),
+  );
 }
 
 /** What a test adds to the catalogue. */

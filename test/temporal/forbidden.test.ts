@@ -1,7 +1,8 @@
 /**
  * `migrate` with credentials that may not prepare Temporal: it prints exactly what to run and fails; the printed
  * commands, run by an authorized user, do all that is missing. And a start that such a server rejects is counted
- * separately.
+ * separately. In a namespace that has search attributes with our names and a different type every start would be
+ * rejected, so it reports the conflict, and creates nothing there.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -9,11 +10,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { Client } from '@temporalio/client';
+import { Client, ScheduleNotFoundError } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
 import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
 import { runMigrate } from '../../src/commands/migrate.ts';
 import { TemporalUnreachableError } from '../../src/temporal/connection.ts';
 import { conflictStep, namespaceStep, searchAttributesStep } from '../../src/temporal/manual-steps.ts';
+import { prepareNamespace } from '../../src/temporal/prepare-namespace.ts';
 import { rejectionOf } from '../../src/temporal/rejections.ts';
 import { readInstallationId } from '../../src/database/migrate.ts';
 import { scheduleIds } from '../../src/temporal/schedules.ts';
@@ -31,20 +35,53 @@ import { waitFor } from '@darkroom/testing/wait-for';
 const NAMESPACE_METHODS = ['DescribeNamespace', 'RegisterNamespace', 'UpdateNamespace', 'CountWorkflowExecutions'];
 const ATTRIBUTE_METHODS = ['ListSearchAttributes', 'AddSearchAttributes'];
 
-/** Otherwise their server would continue to start the installation's passes. */
-async function removeSchedules({ database }: TestDatabase, namespace: string): Promise<void> {
-  const connection = await NativeConnection.connect({ address: temporalAddress() });
-  const { schedule } = new Client({ connection, namespace });
-  const ids = scheduleIds(await readInstallationId(database));
-  await Promise.all(ids.map((id) => schedule.getHandle(id).delete()));
-  await connection.close();
+/** temporal.api.enums.v1.IndexedValueType */
+const [TEXT, INT, DATETIME] = [1, 3, 6];
+
+const newNamespace = (): string => `test-${randomBytes(6).toString('hex')}`;
+
+/**
+ * With a connection of its own, which is closed again: `migrate` installs the SDK's runtime, which must happen before
+ * any connection.
+ */
+async function connected<T>(
+  work: (connection: NativeConnection) => Promise<T>,
+  address = temporalAddress(),
+): Promise<T> {
+  const connection = await NativeConnection.connect({ address });
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
 }
 
-const succeeds = (work: Promise<void>): Promise<boolean> =>
+/** Otherwise their server would continue to start the installation's passes. */
+async function removeSchedules({ database }: TestDatabase, namespace: string): Promise<void> {
+  const ids = scheduleIds(await readInstallationId(database));
+  await connected(async (connection) => {
+    const { schedule } = new Client({ connection, namespace });
+    await Promise.all(ids.map((id) => schedule.getHandle(id).delete()));
+  });
+}
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   work.then(
     () => true,
     () => false,
   );
+
+/** A new namespace in which another user has created search attributes. */
+async function makeNamespace(searchAttributes: Record<string, number>): Promise<string> {
+  const namespace = newNamespace();
+  await connected(async ({ workflowService, operatorService }) => {
+    await workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: msToTs('30 days') });
+    await waitFor('the namespace is known', () =>
+      succeeds(operatorService.addSearchAttributes({ namespace, searchAttributes })),
+    );
+  });
+  return namespace;
+}
 
 describe('migrate without permission to prepare Temporal', () => {
   let database: TestDatabase;
@@ -78,7 +115,7 @@ describe('migrate without permission to prepare Temporal', () => {
   }
 
   it('prints a command for the namespace, the attributes and each schedule, and these are sufficient', async () => {
-    namespace = `test-${randomBytes(6).toString('hex')}`;
+    namespace = newNamespace();
     proxy.forbid(...NAMESPACE_METHODS, ...ATTRIBUTE_METHODS, 'CreateSchedule', 'UpdateSchedule');
 
     const commands = await printed();
@@ -95,7 +132,7 @@ describe('migrate without permission to prepare Temporal', () => {
   });
 
   it('prints only what is missing', async () => {
-    namespace = `test-${randomBytes(6).toString('hex')}`;
+    namespace = newNamespace();
     proxy.forbid('AddSearchAttributes');
     assert.deepEqual(
       [...(await printed()).keys()].map((what) => what.split(' ').slice(0, 3).join(' ')),
@@ -123,14 +160,15 @@ describe('migrate without permission to prepare Temporal', () => {
   });
 
   it('names a start that is denied for such a reason', async () => {
-    const connection = await NativeConnection.connect({ address: temporalAddress() });
-    const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
-    const rejection = await gateway.startPromotion('output', 'account').catch((error: unknown) => rejectionOf(error));
-    assert.equal(rejection, 'invalid_argument');
+    await connected(async (connection) => {
+      const rejectionIn = (namespace: string): Promise<unknown> =>
+        createWorkflowGateway(new Client({ connection, namespace }), 'inst_one')
+          .startPromotion('output', 'account')
+          .catch((error: unknown) => rejectionOf(error));
 
-    const nowhere = createWorkflowGateway(new Client({ connection, namespace: 'nowhere' }), 'inst_one');
-    assert.equal(await nowhere.startPromotion('o', 'a').catch((error: unknown) => rejectionOf(error)), 'not_found');
-    await connection.close();
+      assert.equal(await rejectionIn(namespace), 'invalid_argument');
+      assert.equal(await rejectionIn('nowhere'), 'not_found');
+    });
   });
 
   it('prints an update that leaves a paused schedule paused, with its note', async () => {
@@ -151,13 +189,56 @@ describe('migrate without permission to prepare Temporal', () => {
     await runAll((await printed()).values());
     await migrate();
 
-    const connection = await NativeConnection.connect({ address: temporalAddress() });
-    const { schedule } = new Client({ connection, namespace });
-    const { action, state } = await schedule.getHandle(scheduleId).describe();
-    await connection.close();
+    const { action, state } = await connected((connection) =>
+      new Client({ connection, namespace }).schedule.getHandle(scheduleId).describe(),
+    );
     assert.notEqual(action.taskQueue, 'elsewhere');
     assert.deepEqual([state.paused, state.note], [true, note]);
     await removeSchedules(database, namespace);
+  });
+
+  it('names search attributes of another type, and creates nothing until they are removed', async () => {
+    namespace = await makeNamespace({ AccountId: INT, Model: TEXT });
+
+    const steps = await printed();
+
+    assert.deepEqual(
+      [...steps.keys()],
+      [
+        'the search attribute AccountId, which is of type Int and has to be of type Keyword',
+        'the search attribute Model, which is of type Text and has to be of type Keyword',
+      ],
+    );
+    await assert.rejects(migrate(), /every start would be rejected\. .*TEMPORAL_NAMESPACE/);
+    await connected(async (connection) => {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      assert.deepEqual(Object.keys(customAttributes ?? {}).toSorted(), ['AccountId', 'Model']);
+      const { schedule } = new Client({ connection, namespace });
+      for (const id of ids) {
+        await assert.rejects(schedule.getHandle(id).describe(), ScheduleNotFoundError);
+      }
+    });
+
+    await runAll([...steps.values()].map((command) => `${command} --yes`));
+    await migrate();
+    await connected(async (connection) => {
+      const gateway = createWorkflowGateway(new Client({ connection, namespace }), 'inst_one');
+      await waitFor('a start is accepted', () => succeeds(gateway.startPromotion('output', 'account')));
+    });
+    await removeSchedules(database, namespace);
+  });
+
+  it('does not detect these when listing is forbidden: a warning says how to check, and the step names the possible cause', async () => {
+    const namespace = await makeNamespace({ AccountId: DATETIME });
+    const lines: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const config = { address: proxy.address, namespace, apiKey: undefined, tls: undefined };
+    proxy.forbid('ListSearchAttributes', 'AddSearchAttributes');
+
+    const { steps } = await connected((connection) => prepareNamespace(connection, config, logger), proxy.address);
+
+    assert.match(steps[0]?.what ?? '', /^the search attributes .*AccountId.*one that already exists .*type Keyword$/);
+    assert.match(lines.join('\n'), /temporal operator search-attribute list .*types .* cannot be seen/);
   });
 });
 
@@ -192,7 +273,7 @@ describe('migrate with a private CA, a client certificate and an API key', () =>
   }
 
   it('prints commands that use the credentials of the shell, and reveal no secret', async () => {
-    const namespace = `test-${randomBytes(6).toString('hex')}`;
+    const namespace = newNamespace();
     const server = { TEMPORAL_ADDRESS: proxy.address, TEMPORAL_NAMESPACE: namespace, ...credentials };
     proxy.forbid(...NAMESPACE_METHODS);
 

@@ -17,6 +17,14 @@ async function assertCancelled(task: LabTask): Promise<void> {
   assert.deepEqual(task.callNames.slice(-2).toSorted(), ['cancelGeneration', 'settleTask']);
 }
 
+/** The same, settled with what its provider bills. */
+async function assertBilled(task: LabTask): Promise<void> {
+  assert.ok((await task.failure()) instanceof CancelledFailure);
+  const [settlement] = task.settlements;
+  assert.ok(settlement?.status === 'fail');
+  assert.deepEqual([settlement.reason, settlement.billedUsd], ['cancelled', '0.004']);
+}
+
 /** The calls of a task that is cancelled while it waits for its job, up to the cancel. */
 const WAITING = ['submitGeneration', 'awaitGeneration', 'recordCancel'];
 
@@ -28,10 +36,40 @@ describe('a mediaTask that is cancelled', () => {
   });
   after(() => lab.close());
 
-  it('settles as cancelled when that happens while it submits, after the submit has really stopped', async () => {
+  /** A task that is cancelled once its script has begun what it works on. */
+  async function cancelledAt(scriptOf: (started: Milestone) => Script): Promise<LabTask> {
     const started = new Milestone();
+    const task = await lab.startTask(scriptOf(started));
+    await started.reached;
+    await task.handle.cancel();
+    return task;
+  }
+
+  /** The same while it waits for its job. */
+  const cancelledInWait = (script: Script = {}): Promise<LabTask> =>
+    cancelledAt((started) => ({
+      submitGeneration: () => Promise.resolve({ kind: 'job' }),
+      awaitGeneration: () => workUntilCancelled(started),
+      ...script,
+    }));
+
+  /** The same during an activity that ends before it is notified. @param scriptOf is given what the activity awaits. */
+  async function cancelledUnnoticed(scriptOf: (untilCancelled: () => Promise<void>) => Script): Promise<LabTask> {
+    const mayEnd = new Milestone();
+    const task = await cancelledAt((started) =>
+      scriptOf(() => {
+        started.reach();
+        return mayEnd.reached;
+      }),
+    );
+    await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
+    mayEnd.reach();
+    return task;
+  }
+
+  it('settles as cancelled when that happens while it submits, after the submit has really stopped', async () => {
     let hasStopped = false;
-    const task = await lab.startTask({
+    const task = await cancelledAt((started) => ({
       submitGeneration: () =>
         workUntilCancelled(started).finally(() => {
           hasStopped = true;
@@ -40,49 +78,29 @@ describe('a mediaTask that is cancelled', () => {
         assert.ok(hasStopped, 'settled while the submit was still under way');
         return Promise.resolve({ status: 'fail', reason: input.status === 'fail' ? input.reason : null });
       },
-    });
-    await started.reached;
-    await task.handle.cancel();
+    }));
 
     await assertCancelled(task);
     assert.deepEqual(task.callNames, ['submitGeneration', 'settleTask', 'cancelGeneration']);
   });
 
   it('settles as cancelled when that happens while it waits for the job', async () => {
-    const started = new Milestone();
-    const task = await lab.startTask({
-      submitGeneration: () => Promise.resolve({ kind: 'job' }),
-      awaitGeneration: () => workUntilCancelled(started),
-    });
-    await started.reached;
-    await task.handle.cancel();
-
-    await assertCancelled(task);
+    await assertCancelled(await cancelledInWait());
   });
 
   it('settles as cancelled although the database does not record that while it waits for the job', async () => {
-    const started = new Milestone();
-    const task = await lab.startTask({
-      submitGeneration: () => Promise.resolve({ kind: 'job' }),
-      awaitGeneration: () => workUntilCancelled(started),
+    const task = await cancelledInWait({
       recordCancel: () => Promise.reject(ApplicationFailure.retryable('away', 'DatabaseUnavailableError')),
     });
-    await started.reached;
-    await task.handle.cancel();
 
     await assertCancelled(task);
     assert.deepEqual(task.callNames, [...WAITING, 'cancelGeneration', 'settleTask']);
   });
 
   it('stops the job first and settles with what its provider bills, and had finished', async () => {
-    const started = new Milestone();
-    const task = await lab.startTask({
-      submitGeneration: () => Promise.resolve({ kind: 'job' }),
-      awaitGeneration: () => workUntilCancelled(started),
+    const task = await cancelledInWait({
       cancelGeneration: () => Promise.resolve({ outcome: 'too_late', billedUsd: '0.004', finishedFiles: 1 }),
     });
-    await started.reached;
-    await task.handle.cancel();
 
     assert.ok((await task.failure()) instanceof CancelledFailure);
     assert.deepEqual(task.callNames, [...WAITING, 'cancelGeneration', 'settleTask']);
@@ -98,43 +116,30 @@ describe('a mediaTask that is cancelled', () => {
   });
 
   it('settles, and requests the stop once more, when the provider does not report whether the job stopped', async () => {
-    const started = new Milestone();
     let asked = 0;
-    const task = await lab.startTask({
-      submitGeneration: () => Promise.resolve({ kind: 'job' }),
-      awaitGeneration: () => workUntilCancelled(started),
+    const task = await cancelledInWait({
       cancelGeneration: () => {
         asked += 1;
         if (asked > 1) return Promise.resolve({});
         return Promise.reject(ApplicationFailure.nonRetryable('no answer', 'ProviderNotStopped'));
       },
     });
-    await started.reached;
-    await task.handle.cancel();
 
     await assertCancelled(task);
     assert.deepEqual(task.callNames.slice(-2), ['settleTask', 'cancelGeneration']);
   });
 
   it('requests the bill until there is a slot for that, more often than from a provider that fails', async () => {
-    const started = new Milestone();
     let asked = 0;
-    const task = await lab.startTask({
-      submitGeneration: () => Promise.resolve({ kind: 'job' }),
-      awaitGeneration: () => workUntilCancelled(started),
+    const task = await cancelledInWait({
       cancelGeneration: () => {
         asked += 1;
         if (asked > CANCEL_BEFORE_SETTLEMENT_MAX_ATTEMPTS + 2) return Promise.resolve({ billedUsd: '0.004' });
         throw ApplicationFailure.create({ type: 'provider_unavailable', nonRetryable: false, nextRetryDelay: 100 });
       },
     });
-    await started.reached;
-    await task.handle.cancel();
 
-    assert.ok((await task.failure()) instanceof CancelledFailure);
-    const [settlement] = task.settlements;
-    assert.ok(settlement?.status === 'fail');
-    assert.deepEqual([settlement.reason, settlement.billedUsd], ['cancelled', '0.004']);
+    await assertBilled(task);
   });
 
   for (const [what, failure] of [
@@ -142,44 +147,27 @@ describe('a mediaTask that is cancelled', () => {
     ['the database is away', ApplicationFailure.retryable('away', 'DatabaseUnavailableError')],
   ] as const) {
     it(`settles as cancelled, with its bill, although ${what} before the activity is notified`, async () => {
-      const started = new Milestone();
-      const mayFail = new Milestone();
-      const task = await lab.startTask({
+      const task = await cancelledUnnoticed((untilCancelled) => ({
         submitGeneration: () => Promise.resolve({ kind: 'job' }),
         awaitGeneration: async () => {
-          started.reach();
-          await mayFail.reached;
+          await untilCancelled();
           throw failure;
         },
         cancelGeneration: () => Promise.resolve({ billedUsd: '0.004' }),
-      });
-      await started.reached;
-      await task.handle.cancel();
-      await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
-      mayFail.reach();
+      }));
 
-      assert.ok((await task.failure()) instanceof CancelledFailure);
+      await assertBilled(task);
       assert.deepEqual(task.callNames, [...WAITING, 'cancelGeneration', 'settleTask']);
-      const [settlement] = task.settlements;
-      assert.ok(settlement?.status === 'fail');
-      assert.deepEqual([settlement.reason, settlement.billedUsd], ['cancelled', '0.004']);
     });
   }
 
   it('reports the reason of a submit that failed permanently before it was notified', async () => {
-    const started = new Milestone();
-    const mayFail = new Milestone();
-    const task = await lab.startTask({
+    const task = await cancelledUnnoticed((untilCancelled) => ({
       submitGeneration: async () => {
-        started.reach();
-        await mayFail.reached;
+        await untilCancelled();
         throw ApplicationFailure.nonRetryable('permanent: outcome_unknown', 'outcome_unknown');
       },
-    });
-    await started.reached;
-    await task.handle.cancel();
-    await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
-    mayFail.reach();
+    }));
 
     await task.failure();
     assert.deepEqual(
@@ -209,11 +197,8 @@ describe('a mediaTask that is cancelled', () => {
     await failed.reached;
     await task.handle.cancel();
 
-    assert.ok((await task.failure()) instanceof CancelledFailure);
+    await assertBilled(task);
     assert.deepEqual(task.callNames, ['submitGeneration', 'cancelGeneration', 'settleTask']);
-    const [settlement] = task.settlements;
-    assert.ok(settlement?.status === 'fail');
-    assert.equal(settlement.billedUsd, '0.004');
   });
 
   for (const [what, result] of [
@@ -221,19 +206,12 @@ describe('a mediaTask that is cancelled', () => {
     ['took a job', { kind: 'job' }],
   ] as const) {
     it(`settles as cancelled although the submit ${what} before it was notified`, async () => {
-      const started = new Milestone();
-      const mayFinish = new Milestone();
-      const task = await lab.startTask({
+      const task = await cancelledUnnoticed((untilCancelled) => ({
         submitGeneration: async () => {
-          started.reach();
-          await mayFinish.reached;
+          await untilCancelled();
           return result;
         },
-      });
-      await started.reached;
-      await task.handle.cancel();
-      await task.waitForEvent((event) => event.activityTaskCancelRequestedEventAttributes != null);
-      mayFinish.reach();
+      }));
 
       await assertCancelled(task);
       const rest = result.kind === 'job' ? ['cancelGeneration', 'settleTask'] : ['settleTask', 'cancelGeneration'];
@@ -263,38 +241,29 @@ describe('a mediaTask that is cancelled', () => {
   });
 
   it('ends as cancelled although the provider cannot be asked to stop', async () => {
-    const started = new Milestone();
-    const task = await lab.startTask({
+    const task = await cancelledAt((started) => ({
       submitGeneration: () => workUntilCancelled(started),
       cancelGeneration: () => Promise.reject(ApplicationFailure.nonRetryable('away', 'ProviderUnreachable')),
-    });
-    await started.reached;
-    await task.handle.cancel();
+    }));
 
     await assertCancelled(task);
   });
 
   it('completes when the record shows that the task had succeeded before', async () => {
-    const started = new Milestone();
-    const task = await lab.startTask({
+    const task = await cancelledAt((started) => ({
       submitGeneration: () => workUntilCancelled(started),
       settleTask: () => Promise.resolve({ status: 'success', reason: null }),
-    });
-    await started.reached;
-    await task.handle.cancel();
+    }));
 
     assert.deepEqual(await task.result(), { status: 'success', reason: null });
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
   it('fails with the reason of the record when the task had failed otherwise before', async () => {
-    const started = new Milestone();
-    const task = await lab.startTask({
+    const task = await cancelledAt((started) => ({
       submitGeneration: () => workUntilCancelled(started),
       settleTask: () => Promise.resolve({ status: 'fail', reason: 'timed_out' }),
-    });
-    await started.reached;
-    await task.handle.cancel();
+    }));
 
     const failure = await task.failure();
     assert.ok(failure instanceof ApplicationFailure);

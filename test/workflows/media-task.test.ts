@@ -6,6 +6,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { FAILURE_REASONS } from '../../src/domain/failure-reason.ts';
 import type { FailureReason } from '../../src/domain/failure-reason.ts';
 import { TASK_NOT_FOUND } from '../../src/domain/run-record.ts';
+import type { SubmitResult } from '../../workflows/contracts.ts';
 import { ONE_OUTPUT, openLab, verdictOf } from './workflow-lab.ts';
 import type { Script, WorkflowLab } from './workflow-lab.ts';
 
@@ -29,6 +30,8 @@ function permanent(type: string): Promise<never> {
   return Promise.reject(ApplicationFailure.nonRetryable('scripted', type));
 }
 
+const job = (): Promise<SubmitResult> => Promise.resolve({ kind: 'job' });
+
 describe('mediaTask', () => {
   let lab: WorkflowLab;
   before(async () => {
@@ -48,15 +51,8 @@ describe('mediaTask', () => {
     assert.deepEqual(await task.searchAttributes(), { TaskStatus: 'success' });
   });
 
-  it('waits for the job before it archives when the provider is asynchronous', async () => {
-    const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) });
-
-    assert.deepEqual(await task.result(), { status: 'success', reason: null });
-    assert.deepEqual(task.callNames, ['submitGeneration', 'awaitGeneration', 'archiveOutputs', 'settleTask']);
-  });
-
   it('shows operators its end alone: it is started with the status that lasts until then', async () => {
-    const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) });
+    const task = await lab.startTask({ submitGeneration: job });
 
     await task.result();
     const { events } = await lab.namespace.client.workflow.getHandle(task.taskId).fetchHistory();
@@ -66,7 +62,7 @@ describe('mediaTask', () => {
   });
 
   it('passes the activities exactly the facts it was started with', async () => {
-    const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) }, { route: 'fast' });
+    const task = await lab.startTask({ submitGeneration: job }, { route: 'fast' });
 
     await task.result();
     const facts = {
@@ -90,7 +86,7 @@ describe('mediaTask', () => {
     [false, 'inst_LAB-media-generation'],
   ] as const) {
     it(`submits on ${queue} when the work is ${isUpstream ? 'an upstream’s' : 'ours'}`, async () => {
-      const task = await lab.startTask({ submitGeneration: () => Promise.resolve({ kind: 'job' }) }, { isUpstream });
+      const task = await lab.startTask({ submitGeneration: job }, { isUpstream });
 
       await task.result();
       assert.deepEqual(
@@ -125,36 +121,28 @@ describe('mediaTask', () => {
     });
   }
 
-  it('fails as provider_error when an activity fails with something outside the list', async () => {
-    const task = await lab.startTask({ submitGeneration: () => permanent('SomethingElse') });
+  const failures: readonly (readonly [reason: FailureReason, when: string, script: Script, isArchived?: true])[] = [
+    [
+      'provider_error',
+      'an activity fails with something outside the list',
+      { submitGeneration: () => permanent('SomethingElse') },
+    ],
+    [
+      'content_rejected',
+      'waiting for the job fails with that',
+      { submitGeneration: job, awaitGeneration: () => permanent('content_rejected') },
+    ],
+    ['no_output', 'the outputs cannot be archived for that', { archiveOutputs: () => permanent('no_output') }, true],
+  ];
+  for (const [reason, when, script, isArchived = false] of failures) {
+    it(`settles as ${reason} when ${when}`, async () => {
+      const task = await lab.startTask(script);
 
-    await task.failure();
-    assert.deepEqual(task.settlements, [
-      { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'provider_error' },
-    ]);
-  });
-
-  it('settles with the reason of the job when waiting for it fails', async () => {
-    const task = await lab.startTask({
-      submitGeneration: () => Promise.resolve({ kind: 'job' }),
-      awaitGeneration: () => permanent('content_rejected'),
+      await task.failure();
+      assert.deepEqual(task.settlements, [{ taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason }]);
+      assert.equal(task.callNames.includes('archiveOutputs'), isArchived);
     });
-
-    await task.failure();
-    assert.deepEqual(task.settlements, [
-      { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'content_rejected' },
-    ]);
-    assert.ok(!task.callNames.includes('archiveOutputs'));
-  });
-
-  it('settles as failed when the outputs cannot be archived', async () => {
-    const task = await lab.startTask({ archiveOutputs: () => permanent('no_output') });
-
-    await task.failure();
-    assert.deepEqual(task.settlements, [
-      { taskId: task.taskId, accountId: 'acct_lab', status: 'fail', reason: 'no_output' },
-    ]);
-  });
+  }
 
   it('retries each stage after a temporary failure, and never settles in between', async () => {
     const failFirst = <T>(result: T) => {
@@ -186,7 +174,7 @@ describe('mediaTask', () => {
     it(`only stops the provider, and ends as the record says, when ${stage} finds the task ended`, async () => {
       const over = (): Promise<{ kind: 'over' }> => Promise.resolve({ kind: 'over' });
       const task = await lab.startTask({
-        submitGeneration: () => Promise.resolve({ kind: 'job' }),
+        submitGeneration: job,
         [stage]: over,
         settleTask: () => Promise.resolve({ status: 'fail', reason: 'timed_out' }),
       });
@@ -289,11 +277,7 @@ describe('mediaTask', () => {
     Promise.reject(ApplicationFailure.nonRetryable('the task is not in the database', TASK_NOT_FOUND));
   const stages: readonly (readonly [name: string, script: Script, calls: readonly string[]])[] = [
     ['submitting', { submitGeneration: notFound }, ['submitGeneration']],
-    [
-      'waiting',
-      { submitGeneration: () => Promise.resolve({ kind: 'job' }), awaitGeneration: notFound },
-      ['submitGeneration', 'awaitGeneration'],
-    ],
+    ['waiting', { submitGeneration: job, awaitGeneration: notFound }, ['submitGeneration', 'awaitGeneration']],
     ['archiving', { archiveOutputs: notFound }, ['submitGeneration', 'archiveOutputs']],
     ['settling', { settleTask: notFound }, ['submitGeneration', 'archiveOutputs', 'settleTask']],
     [

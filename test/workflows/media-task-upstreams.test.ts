@@ -1,10 +1,89 @@
-/** A mediaTask whose job failed and is not billed: the next upstream of its route gets it (docs/decisions/0004). */
+/**
+ * A mediaTask and the upstreams of its route (workflows/media-task.ts): it waits for the signal that it has a slot at one
+ * that is at its cap, and the next one gets it if its job failed and is not billed (docs/decisions/0004).
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { SLOT_SIGNAL } from '../../src/domain/workflow-ids.ts';
 import type { AwaitInput, MediaTaskInput, SubmitResult } from '../../workflows/contracts.ts';
 import { Milestone, openLab } from './workflow-lab.ts';
 import type { LabTask, Script, WorkflowLab } from './workflow-lab.ts';
+
+let lab: WorkflowLab;
+before(async () => {
+  lab = await openLab();
+  await lab.startWorkers();
+});
+after(() => lab.close());
+
+const UPSTREAM = { isUpstream: true } as const;
+/** Far beyond what a test may take. */
+const LONG_MS = 3_600_000;
+
+/** An upstream that is full for the given number of submits. */
+function fullFor(times: number, waitMs: number) {
+  let submits = 0;
+  return (): Promise<SubmitResult> =>
+    Promise.resolve(++submits <= times ? { kind: 'waiting', waitMs } : { kind: 'produced' });
+}
+
+const isWaiting = (task: LabTask, times = 1): Promise<void> => {
+  let seen = 0;
+  return task.waitForEvent((event) => event.timerStartedEventAttributes != null && ++seen === times);
+};
+
+describe('a mediaTask whose upstream is at its cap', () => {
+  it('submits again when it is signalled that it has a slot, and not before', async () => {
+    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, UPSTREAM);
+    await isWaiting(task);
+    assert.deepEqual(task.callNames, ['submitGeneration']);
+
+    await task.handle.signal(SLOT_SIGNAL);
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames, ['submitGeneration', 'submitGeneration', 'archiveOutputs', 'settleTask']);
+  });
+
+  it('accepts a signal that arrived before the instruction to wait', async () => {
+    const started = new Milestone();
+    const mayAnswer = new Milestone();
+    const answer = fullFor(1, LONG_MS);
+    const task = await lab.startTask(
+      {
+        submitGeneration: async () => {
+          started.reach();
+          await mayAnswer.reached;
+          return answer();
+        },
+      },
+      UPSTREAM,
+    );
+    await started.reached;
+    await task.handle.signal(SLOT_SIGNAL);
+    await task.waitForEvent((event) => event.workflowExecutionSignaledEventAttributes != null);
+    mayAnswer.reach();
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+  });
+
+  it('waits again when the slot was gone, and polls by itself after the given time', async () => {
+    const task = await lab.startTask({ submitGeneration: fullFor(2, 200) }, UPSTREAM);
+
+    assert.deepEqual(await task.result(), { status: 'success', reason: null });
+    assert.deepEqual(task.callNames.filter((name) => name === 'submitGeneration').length, 3);
+  });
+
+  it('settles as cancelled when that happens while it waits, and leaves the queue', async () => {
+    const task = await lab.startTask({ submitGeneration: fullFor(1, LONG_MS) }, UPSTREAM);
+    await isWaiting(task);
+
+    await task.handle.cancel();
+
+    assert.ok((await task.failure()) instanceof CancelledFailure);
+    assert.deepEqual(task.callNames, ['submitGeneration', 'cancelGeneration', 'settleTask']);
+  });
+});
 
 const FAILS_OVER = { isUpstream: true, failsOver: true } as const;
 
@@ -25,13 +104,6 @@ const earlierRuns = (task: LabTask): readonly unknown[] =>
   inputsOf(task, 'submitGeneration').map((input: MediaTaskInput) => input.earlierRunId);
 
 describe('a mediaTask whose job failed and is not billed', () => {
-  let lab: WorkflowLab;
-  before(async () => {
-    lab = await openLab();
-    await lab.startWorkers();
-  });
-  after(() => lab.close());
-
   it('submits again until a job ends otherwise, and says at which upstream each job is', async () => {
     const task = await lab.startTask(jobs(2), FAILS_OVER);
 

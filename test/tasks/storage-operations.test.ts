@@ -1,17 +1,21 @@
-/** Promoting stored outputs, on the database: every response, the counted bytes, and many simultaneously. */
+/**
+ * Operations on stored outputs, on the database: promoting them, and deleting them by their owner, by an operator and
+ * with their task. Every response, the counted bytes, and many simultaneously.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import pg from 'pg';
 import { updateLimits } from '../../src/accounts/accounts.ts';
 import { adjust } from '../../src/billing/ledger.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import type { Queryable } from '../../src/database/database.ts';
 import type { Isolation } from '../../src/database/failing-items.ts';
 import { newId } from '../../src/domain/ids.ts';
+import { OutputNotFoundError, deleteOutputsOfTask, markOutputDeleted } from '../../src/objects/outputs/outputs.ts';
 import { ACTIVITIES_WAIT, AccountBusyError, createAccountDatabase } from '../../src/limits/row-databases.ts';
 import { finishPromotion, requestStalledPromotions } from '../../src/tasks/lifecycle/storage-operations.ts';
 import { bytesAreMissing, bytesAreThere, createStorageRoom } from '../objects/stored-outputs.ts';
 import type { StorageRoom } from '../objects/stored-outputs.ts';
+import { lockRows } from '../support/locked-rows.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from './task-room.ts';
 import type { TaskRoom } from './task-room.ts';
@@ -35,8 +39,7 @@ after(async () => {
 
 describe('a promotion', () => {
   it('is accepted with its bytes counted and its workflow scheduled, and shows as pending', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [3, 5]);
+    const { caller, outputIds } = await storage.newOutputs([3, 5]);
 
     assert.deepEqual(await storage.promote(caller, outputIds), { accepted: outputIds, rejected: [] });
 
@@ -54,9 +57,7 @@ describe('a promotion', () => {
   });
 
   it('makes the output persistent from that moment on, permanently, and adds to the timeline of its task', async () => {
-    const caller = await room.newCaller();
-    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [7]);
-    const [id = ''] = outputIds;
+    const { caller, taskId, outputIds, id } = await storage.newOutputs([7]);
     const now = Date.now() + DAY_MS;
     await storage.promote(caller, outputIds, now);
 
@@ -74,9 +75,7 @@ describe('a promotion', () => {
   });
 
   it('ends once, however often and in however many processes its activity runs', async () => {
-    const caller = await room.newCaller();
-    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [7]);
-    const [id = ''] = outputIds;
+    const { caller, taskId, outputIds, id } = await storage.newOutputs([7]);
     await storage.promote(caller, outputIds);
 
     const finish = (): Promise<string> => finishPromotion(room.database, id, Date.now(), bytesAreThere);
@@ -91,9 +90,7 @@ describe('a promotion', () => {
 
   // Proves C5-11.
   it('requested 8 times concurrently is accepted once, and its bytes are counted once', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [11]);
-    const [id = ''] = outputIds;
+    const { caller, outputIds, id } = await storage.newOutputs([11]);
 
     const decisions = await Promise.all(Array.from({ length: 8 }, () => storage.promote(caller, outputIds)));
 
@@ -135,9 +132,7 @@ describe('a promotion', () => {
 
   // Proves C5-7.
   it('is rejected as insufficient when the balance does not cover the first day, to the micro', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [GB]);
-    const [id = ''] = outputIds;
+    const { caller, outputIds, id } = await storage.newOutputs([GB]);
     const now = Date.parse('2026-06-10');
     const leave = async (microUsd: bigint): Promise<void> => {
       const { availableMicroUsd } = await room.account(caller);
@@ -184,9 +179,7 @@ describe('a promotion', () => {
   });
 
   it('of an output whose bytes are missing is given up, and its bytes are released', async () => {
-    const caller = await room.newCaller();
-    const { taskId, outputIds } = await storage.taskWithOutputs(caller, [9]);
-    const [id = ''] = outputIds;
+    const { caller, taskId, outputIds, id } = await storage.newOutputs([9]);
     await storage.promote(caller, outputIds);
 
     assert.equal(await finishPromotion(room.database, id, Date.now(), bytesAreMissing), 'given_up');
@@ -206,11 +199,9 @@ describe('a promotion', () => {
     const { outputIds: saved } = await storage.taskWithOutputs(other, [1]);
     await storage.promote(frozen, lost);
     await storage.promote(other, saved);
-    const operator = new pg.Client({ connectionString: room.url });
-    await operator.connect();
-    t.after(() => operator.end());
-    await operator.query('BEGIN');
-    await operator.query('SELECT FROM account_counters WHERE account_id = $1 FOR UPDATE', [frozen.accountId]);
+    const locking = 'SELECT FROM account_counters WHERE account_id = $1 FOR UPDATE';
+    const operator = await lockRows(room.url, locking, frozen.accountId);
+    t.after(() => operator.release());
     const accountDatabase = createAccountDatabase(room.database, POOL_SIZE, ACTIVITIES_WAIT);
     const finish = (id: string, hasBytes: typeof bytesAreThere): Promise<string> =>
       finishPromotion(room.database, id, Date.now(), hasBytes, accountDatabase);
@@ -225,7 +216,7 @@ describe('a promotion', () => {
     await waitFor('most have given up waiting for a connection', () => rejected >= POOL_SIZE);
     for (const id of saved) assert.equal(await finish(id, bytesAreThere), 'persistent');
 
-    await operator.query('COMMIT');
+    await operator.release();
     const outcomes = await Promise.all(givenUp);
     for (const outcome of outcomes) assert.ok(outcome === 'given_up' || outcome instanceof AccountBusyError);
     // Temporal retries those.
@@ -234,9 +225,7 @@ describe('a promotion', () => {
   });
 
   it('of an output that is deleted meanwhile ends with it', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [9]);
-    const [id = ''] = outputIds;
+    const { caller, outputIds, id } = await storage.newOutputs([9]);
     await storage.promote(caller, outputIds);
 
     const outcome = await finishPromotion(room.database, id, Date.now(), async () => {
@@ -264,9 +253,7 @@ describe('a promotion', () => {
 
   // Proves C5-10.
   it('is rejected as deleted from the end of the retention on, whether that was recorded or not', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [1]);
-    const [id = ''] = outputIds;
+    const { caller, outputIds, id } = await storage.newOutputs([1]);
     const end = await storage.retentionEndOf(id);
 
     for (const attempt of [storage.promote, storage.remove]) {
@@ -275,9 +262,7 @@ describe('a promotion', () => {
   });
 
   it('whose workflow was lost is scheduled again after two minutes', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [1]);
-    const [id = ''] = outputIds;
+    const { caller, outputIds, id } = await storage.newOutputs([1]);
     const now = Date.now();
     await storage.promote(caller, outputIds, now);
     await room.rows(`DELETE FROM outbox WHERE kind = 'promote_output'`);
@@ -290,8 +275,7 @@ describe('a promotion', () => {
   });
 
   it('is scheduled again although another one fails', async () => {
-    const caller = await room.newCaller();
-    const { outputIds } = await storage.taskWithOutputs(caller, [1, 1]);
+    const { caller, outputIds } = await storage.newOutputs([1, 1]);
     const [bad = '', good = ''] = outputIds.toSorted();
     const now = Date.now();
     await storage.promote(caller, outputIds, now);
@@ -312,5 +296,111 @@ describe('a promotion', () => {
 
     assert.deepEqual(failed, [bad]);
     assert.equal((await storage.outboxOf(good)).length, 1);
+  });
+});
+
+describe('a deletion', () => {
+  it('makes outputs unavailable immediately, once, and adds to the timelines of their tasks', async () => {
+    const caller = await room.newCaller();
+    const one = await storage.taskWithOutputs(caller, [1, 1]);
+    const other = await storage.taskWithOutputs(caller, [1]);
+    const ids = [...one.outputIds, ...other.outputIds];
+
+    assert.deepEqual(await storage.remove(caller, [...ids, ...ids]), { accepted: ids, rejected: [] });
+    assert.deepEqual(await storage.remove(caller, ids), {
+      accepted: [],
+      rejected: ids.map((id) => ({ id, reason: 'already_deleted' })),
+    });
+
+    for (const id of ids) assert.equal((await storage.outputOf(id)).goneReason, 'deleted');
+    assert.deepEqual(
+      await storage.eventsOf(one.taskId),
+      one.outputIds.map((outputId) => ({ type: 'output_deleted', detail: { outputId } })),
+    );
+    assert.equal((await storage.eventsOf(other.taskId)).length, 1);
+  });
+
+  it('of 8 concurrent requests is accepted once for each output', async () => {
+    const { caller, taskId, outputIds } = await storage.newOutputs([2, 3, 4], 'persistent');
+    const other = await storage.taskWithOutputs(caller, [2, 3, 4]);
+    const ids = [...outputIds, ...other.outputIds];
+    assert.equal(await storage.persistentBytes(caller), 9);
+
+    const decisions = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => storage.remove(caller, index % 2 === 0 ? ids : ids.toReversed())),
+    );
+
+    assert.deepEqual(decisions.flatMap(({ accepted }) => accepted).toSorted(), ids.toSorted());
+    assert.equal(await storage.persistentBytes(caller), 0);
+    assert.equal((await storage.eventsOf(taskId)).length, 3);
+  });
+
+  it('reports not_owned for another account’s outputs and for unknown ids, and changes nothing', async () => {
+    const owner = await room.newCaller();
+    const { outputIds } = await storage.taskWithOutputs(owner, [1]);
+    const [id = ''] = outputIds;
+
+    const decision = await storage.remove(await room.newCaller(), [id, 'out_none']);
+
+    assert.deepEqual(decision.rejected, [
+      { id, reason: 'not_owned' },
+      { id: 'out_none', reason: 'not_owned' },
+    ]);
+    assert.equal((await storage.outputOf(id)).goneReason, null);
+  });
+
+  it('of a persistent output ends its storage and releases its bytes', async () => {
+    const { caller, outputIds, id } = await storage.newOutputs([12, 30]);
+    const now = Date.now();
+    await storage.promoteAt(caller, outputIds, now);
+
+    await storage.remove(caller, [id], now + DAY_MS);
+
+    assert.deepEqual(await storage.periodsOf(id), [{ began: now, ended: now + DAY_MS }]);
+    assert.equal(await storage.persistentBytes(caller), 30);
+  });
+
+  it('concurrent with promotions and settlements of the same account counts every byte', async () => {
+    const caller = await room.newCaller();
+    const tasks = await Promise.all(Array.from({ length: 5 }, () => storage.taskWithOutputs(caller, [3, 5])));
+    const ids = tasks.flatMap(({ outputIds }) => outputIds);
+
+    await Promise.all([
+      storage.promote(caller, ids),
+      storage.remove(caller, ids.filter((_, index) => index % 3 === 0).toReversed()),
+      ...ids.map((id) => finishPromotion(room.database, id, Date.now(), bytesAreThere)),
+      storage.taskWithOutputs(caller, [7], 'persistent'),
+      storage.promote(caller, ids.toReversed()),
+    ]);
+    await Promise.all(ids.map((id) => finishPromotion(room.database, id, Date.now(), bytesAreThere)));
+
+    await storage.persistentBytes(caller);
+    const open = await room.rows<{ size: number }>(
+      `SELECT coalesce(sum(size_bytes), 0)::float8 AS size FROM storage_periods WHERE account_id = $1 AND ended_at IS NULL`,
+      caller.accountId,
+    );
+    assert.equal(open[0]?.size, await storage.persistentBytes(caller));
+  });
+
+  it('by an operator needs no account, releases the bytes, and finds nothing a second time', async () => {
+    const { caller, id } = await storage.newOutputs([12], 'persistent');
+
+    assert.match(await markOutputDeleted(room.database, id), /^outputs\//);
+    await assert.rejects(markOutputDeleted(room.database, id), OutputNotFoundError);
+
+    assert.equal(await storage.persistentBytes(caller), 0);
+  });
+
+  it('of all outputs of a task affects no other task', async () => {
+    const caller = await room.newCaller();
+    const one = await storage.taskWithOutputs(caller, [1, 2], 'persistent');
+    const other = await storage.taskWithOutputs(caller, [4], 'persistent');
+
+    await room.database.transaction((transaction) => deleteOutputsOfTask(transaction, 'acc_none', one.taskId));
+    assert.equal(await storage.persistentBytes(caller), 7);
+    await room.database.transaction((transaction) => deleteOutputsOfTask(transaction, caller.accountId, one.taskId));
+
+    assert.equal(await storage.persistentBytes(caller), 4);
+    assert.equal((await storage.outputOf(other.outputIds[0] ?? '')).goneReason, null);
   });
 });
