@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   AccountNotFoundError,
   createAccount,
+  listAccountPage,
   listAccounts,
   readAccount,
   renameAccount,
@@ -10,6 +11,7 @@ import {
   updateLimits,
 } from '../../src/accounts/accounts.ts';
 import type { AccountLimits } from '../../src/accounts/accounts.ts';
+import { MAX_ACCOUNTS, OrganisationFullError, UnknownOrganisationError } from '../../src/accounts/wallet.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
@@ -19,8 +21,8 @@ before(async () => {
 });
 after(() => testDatabase.close());
 
-const newAccount = (name: string): Promise<string> =>
-  testDatabase.database.transaction((transaction) => createAccount(transaction, name));
+const newAccount = (name: string, organisationId?: string): Promise<string> =>
+  testDatabase.database.transaction((transaction) => createAccount(transaction, name, {}, organisationId));
 
 describe('an account', () => {
   // Proves C5-16, C7-12.
@@ -116,5 +118,49 @@ describe('an account', () => {
     );
     await assert.rejects(updateLimits(database, 'acc_none', { queueCap: 1 }), AccountNotFoundError);
     await assert.rejects(renameAccount(database, 'acc_none', 'x'), AccountNotFoundError);
+  });
+});
+
+async function countAccounts(): Promise<bigint | undefined> {
+  const statement = { name: 'test_count_accounts', text: 'SELECT count(*) FROM accounts' };
+  const [row] = await testDatabase.database.query<{ count: bigint }>(statement);
+  return row?.count;
+}
+
+describe('an account in the organisation of another', () => {
+  it('has an id and limits of its own, and the organisation and wallet of the other', async () => {
+    const first = await newAccount('project');
+
+    const id = await newAccount('project', first);
+
+    const { organisationId, walletId, limits } = await readAccount(testDatabase.database, id);
+    assert.notEqual(id, first);
+    assert.deepEqual([organisationId, walletId, limits.runningCap], [first, first, 10]);
+    const listed = await listAccountPage(testDatabase.database, 100, { search: id });
+    assert.deepEqual(
+      listed.map(({ walletId: wallet }) => wallet),
+      [first],
+    );
+  });
+
+  it('is not created in an organisation that does not exist, such as that of such an account', async () => {
+    const member = await newAccount('project', await newAccount('project'));
+    const before = await countAccounts();
+
+    for (const organisationId of ['acc_none', '', member]) {
+      await assert.rejects(newAccount('project', organisationId), UnknownOrganisationError, organisationId);
+    }
+    assert.equal(await countAccounts(), before);
+  });
+
+  it('is not created beyond the limit, even if several are created at the same moment', async () => {
+    const first = await newAccount('project');
+    for (let accounts = 1; accounts < MAX_ACCOUNTS - 1; accounts++) await newAccount('project', first);
+
+    const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => newAccount('project', first)));
+
+    const rejected = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    assert.equal(rejected.length, 5);
+    for (const error of rejected) assert.ok(error instanceof OrganisationFullError);
   });
 });

@@ -18,6 +18,17 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
+/** What a caller has by default. */
+const DEFAULTS = {
+  expiresAt: undefined,
+  spendCapIds: [],
+  failingReceivers: 0,
+  createsPerMinute: 60,
+  readsPerMinute: 1_200,
+  textRequestsPerMinute: 600,
+  textTokensPerMinute: 1_000_000,
+};
+
 const statements: string[] = [];
 let testDatabase: TestDatabase;
 let accountId: string;
@@ -57,13 +68,7 @@ describe('authentication', () => {
       keyId: key.id,
       scopes: new Set(['tasks:read', 'tasks:write']),
       models: new Set(['a', 'b']),
-      expiresAt: undefined,
-      spendCapIds: [],
-      failingReceivers: 0,
-      createsPerMinute: 60,
-      readsPerMinute: 1_200,
-      textRequestsPerMinute: 600,
-      textTokensPerMinute: 1_000_000,
+      ...DEFAULTS,
     });
   });
 
@@ -101,22 +106,16 @@ describe('authentication', () => {
   });
 
   it('rejects a revoked key, an expired key, and a key of a suspended account', async () => {
-    const [revoked, good] = [await newKey(), await newKey()];
-    await revokeKey(testDatabase.database, revoked.id);
+    const [revoked, revokedToo, good] = [await newKey(), await newKey(), await newKey()];
+    for (const { id } of [revoked, revokedToo]) await revokeKey(testDatabase.database, id);
     const expired = await newKey({ expiresAt: new Date(Date.now() - 1) });
 
     await assert.rejects(authenticator.authenticate(revoked.header), UnauthenticatedError);
     await assert.rejects(authenticator.authenticate(expired.header), UnauthenticatedError);
     await setSuspended(testDatabase.database, accountId, true);
     await assert.rejects(authenticator.authenticate(good.header), AccountSuspendedError);
-  });
-
-  it('reports a revoked key of a suspended account only as invalid', async () => {
-    const key = await newKey();
-    await revokeKey(testDatabase.database, key.id);
-    await setSuspended(testDatabase.database, accountId, true);
-
-    await assert.rejects(authenticator.authenticate(key.header), UnauthenticatedError);
+    // A revoked key of a suspended account is reported only as invalid.
+    await assert.rejects(authenticator.authenticate(revokedToo.header), UnauthenticatedError);
   });
 
   it('rejects a key from the millisecond in which it expires, cached or not', async () => {
@@ -190,13 +189,7 @@ describe('a scope', () => {
     keyId: 'key',
     scopes: new Set(['tasks:read'] as const),
     models: new Set(['acme/images']),
-    expiresAt: undefined,
-    spendCapIds: [],
-    failingReceivers: 0,
-    createsPerMinute: 60,
-    readsPerMinute: 1_200,
-    textRequestsPerMinute: 600,
-    textTokensPerMinute: 1_000_000,
+    ...DEFAULTS,
   };
 
   it('that the key does not have is denied by name', () => {

@@ -11,25 +11,28 @@ import {
   rotateKey,
 } from '../../src/accounts/keys.ts';
 import type { CreatedKey, Rotation } from '../../src/accounts/keys.ts';
+import { MAX_SESSIONS_OF_KEY, createSessions } from '../../src/accounts/sessions.ts';
+import type { Database } from '../../src/database/database.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 
 let testDatabase: TestDatabase;
+let database: Database;
 before(async () => {
   testDatabase = await createTestDatabase();
+  database = testDatabase.database;
 });
 after(() => testDatabase.close());
 
 const NOW = Date.parse('2027-03-01T12:00:00Z');
 
 const newAccount = (name: string): Promise<string> =>
-  testDatabase.database.transaction((transaction) => createAccount(transaction, name));
+  database.transaction((transaction) => createAccount(transaction, name));
 const rotate = (keyId: string, rotation: Partial<Rotation> = {}): Promise<CreatedKey> =>
-  testDatabase.database.transaction((transaction) => rotateKey(transaction, keyId, { now: NOW, ...rotation }));
+  database.transaction((transaction) => rotateKey(transaction, keyId, { now: NOW, ...rotation }));
 
 describe('the keys of an account', () => {
   it('are listed oldest first, without any part of their secrets', async () => {
-    const { database } = testDatabase;
     const id = await newAccount('fourth');
     const one = await createKey(database, id, { name: 'one', scopes: ['tasks:read'] });
     const two = await createKey(database, id, { name: 'two', scopes: ['tasks:write', 'billing:read'] });
@@ -48,7 +51,6 @@ describe('the keys of an account', () => {
   });
 
   it('are revoked permanently: the time of the first revocation stays', async () => {
-    const { database } = testDatabase;
     const id = await newAccount('fifth');
     const key = await createKey(database, id, { name: 'key', scopes: ['tasks:read'] });
 
@@ -63,15 +65,11 @@ describe('the keys of an account', () => {
   });
 
   it('cannot be created for an account that does not exist', async () => {
-    await assert.rejects(
-      createKey(testDatabase.database, 'acc_none', { name: 'key', scopes: [] }),
-      AccountNotFoundError,
-    );
+    await assert.rejects(createKey(database, 'acc_none', { name: 'key', scopes: [] }), AccountNotFoundError);
   });
 
   // Proves C7-1.
   it('are nowhere in the database as plain text', async () => {
-    const { database } = testDatabase;
     const key = await createKey(database, await newAccount('sixth'), { name: 'key', scopes: ['tasks:read'] });
 
     const rows = await database.query({ name: 'select_key_rows', text: 'SELECT api_keys::text AS row FROM api_keys' });
@@ -82,7 +80,6 @@ describe('the keys of an account', () => {
 
 describe('a key with limits', () => {
   it('is returned with its models, expiry and caps', async () => {
-    const { database } = testDatabase;
     const accountId = await newAccount('limited');
     const expiresAt = new Date('2030-01-01T00:00:00Z');
     const above = await createKey(database, accountId, { name: 'above', scopes: [], spendCaps: { totalMicroUsd: 9n } });
@@ -112,7 +109,6 @@ describe('a key with limits', () => {
   });
 
   it('without caps of its own is limited by those of its parent key, and does not list them as its own', async () => {
-    const { database } = testDatabase;
     const accountId = await newAccount('inheriting');
     const above = await createKey(database, accountId, { name: 'above', scopes: [], spendCaps: { totalMicroUsd: 9n } });
 
@@ -123,7 +119,6 @@ describe('a key with limits', () => {
   });
 
   it('is found only under its own account', async () => {
-    const { database } = testDatabase;
     const [mine, other] = [await newAccount('mine'), await newAccount('other')];
     const { id } = await createKey(database, mine, { name: 'x', scopes: [] });
 
@@ -140,7 +135,6 @@ describe('a key with limits', () => {
 
 describe('rotating a key', () => {
   it('creates a key with the same name, scopes and caps; the old one expires after the overlap', async () => {
-    const { database } = testDatabase;
     const accountId = await newAccount('rotating');
     const old = await createKey(database, accountId, {
       name: 'x',
@@ -166,7 +160,6 @@ describe('rotating a key', () => {
   });
 
   it('never extends the lifetime of the old key', async () => {
-    const { database } = testDatabase;
     const expiresAt = new Date(NOW + 1_000);
     const old = await createKey(database, await newAccount('short'), { name: 'x', scopes: [], expiresAt });
 
@@ -177,7 +170,6 @@ describe('rotating a key', () => {
   });
 
   it('is rejected for a revoked, expired, replaced or unknown key', async () => {
-    const { database } = testDatabase;
     const accountId = await newAccount('rejected');
     const make = (expiresAt?: Date): Promise<CreatedKey> =>
       createKey(database, accountId, { name: 'x', scopes: [], ...(expiresAt === undefined ? {} : { expiresAt }) });
@@ -200,7 +192,6 @@ describe('rotating a key', () => {
   });
 
   it('concurrently creates exactly one key', async () => {
-    const { database } = testDatabase;
     for (let round = 0; round < 5; round++) {
       const accountId = await newAccount('racing');
       const { id } = await createKey(database, accountId, { name: 'x', scopes: [] });
@@ -213,5 +204,32 @@ describe('rotating a key', () => {
       }
       assert.equal((await listKeys(database, accountId)).length, 2);
     }
+  });
+});
+
+describe('the dashboard sessions of a key', () => {
+  it('are limited in number: one more ends the oldest, and none of another key', async () => {
+    let clock = Date.now();
+    const newSessions = () => createSessions(database, () => clock);
+    const sessions = newSessions();
+    const begin = async (keyId: string): Promise<string> => {
+      clock += 1;
+      return (await database.transaction((transaction) => sessions.begin(transaction, keyId))).secret;
+    };
+    const accountId = await newAccount('signing in');
+    const make = () => createKey(database, accountId, { name: 'test', scopes: ['dashboard'] });
+    const [{ id: keyId }, other] = [await make(), await make()];
+    const ofOther = await begin(other.id);
+    const secrets: string[] = [];
+    for (let count = 0; count < MAX_SESSIONS_OF_KEY; count++) secrets.push(await begin(keyId));
+    assert.ok(await newSessions().find(secrets[0] ?? ''));
+
+    secrets.push(await begin(keyId));
+
+    const later = newSessions();
+    assert.equal(await later.find(secrets[0] ?? ''), undefined);
+    for (const secret of secrets.slice(1)) assert.ok(await later.find(secret));
+    assert.ok(await later.find(ofOther));
+    assert.equal(await later.endAll(keyId), MAX_SESSIONS_OF_KEY);
   });
 });

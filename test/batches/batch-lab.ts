@@ -1,6 +1,8 @@
 /** The work on batches with the real app, database and store, and without Temporal: the test takes each step itself. */
 import assert from 'node:assert/strict';
 import type { WireBatch } from '@darkroom/api/openai/batches';
+import { advanceBatch } from '../../src/batches/advance.ts';
+import type { AdvanceResult } from '../../src/batches/advance.ts';
 import { readBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import type { BatchContext } from '../../src/batches/context.ts';
@@ -13,6 +15,7 @@ import { fileForm } from '../http/route-requests.ts';
 import { raw } from '../http/raw-request.ts';
 import { serveApp } from '../http/serve.ts';
 import type { ServeOptions, ServedAccount, ServedApp } from '../http/serve.ts';
+import { createGate } from '../support/held-answers.ts';
 
 export interface BatchLab {
   readonly served: ServedApp;
@@ -21,9 +24,13 @@ export interface BatchLab {
   create(account: ServedAccount, endpoint: string, lines: readonly string[]): Promise<Batch>;
   /** The same, whose lines may be fed. */
   begin(account: ServedAccount, endpoint: string, lines: readonly string[]): Promise<Batch>;
+  /** Works on a batch for as long as there is something to do. */
+  advance(batch: Batch): Promise<AdvanceResult>;
   read(batch: Batch): Promise<Batch>;
   /** The lines of a file of results. */
   results(account: ServedAccount, fileId: string | null): Promise<readonly ResultLine[]>;
+  /** The same in short: the `custom_id` of each line, and the status of its response or the code of its error. */
+  outcomes(account: ServedAccount, fileId: string | null): Promise<readonly (readonly unknown[])[]>;
   /** How many tasks an account has. */
   tasksOf(account: ServedAccount): Promise<number>;
 }
@@ -44,7 +51,7 @@ export interface FrozenAttempt {
   goOn(): void;
 }
 
-const NEVER = new AbortController().signal;
+export const NEVER = new AbortController().signal;
 
 export async function openBatchLab(options: ServeOptions = {}): Promise<BatchLab> {
   const served = await serveApp(options);
@@ -69,6 +76,7 @@ export async function openBatchLab(options: ServeOptions = {}): Promise<BatchLab
       await validateBatch(context, batch, NEVER);
       return lab.read(batch);
     },
+    advance: ({ id }) => advanceBatch(context, id, NEVER),
     read: ({ id }) => readBatch(room.database, id),
     async results(account, fileId) {
       if (fileId === null) return [];
@@ -78,6 +86,10 @@ export async function openBatchLab(options: ServeOptions = {}): Promise<BatchLab
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as ResultLine);
+    },
+    async outcomes(account, fileId) {
+      const lines = await lab.results(account, fileId);
+      return lines.map(({ custom_id: id, response, error }) => [id, response?.status_code ?? error?.code]);
     },
     async tasksOf({ id }) {
       const rows = await room.rows<{ tasks: number }>(
@@ -91,29 +103,21 @@ export async function openBatchLab(options: ServeOptions = {}): Promise<BatchLab
 }
 
 export function freezeBeforeCreate(context: BatchContext): FrozenAttempt {
-  const [frozen, released] = [openSignal(), openSignal()];
+  const [frozen, released] = [createGate(), createGate()];
   return {
     context: {
       ...context,
       taskCreator: {
         async createMany(...parameters) {
-          frozen.give();
-          await released.given;
+          frozen.open();
+          await released.opened;
           return context.taskCreator.createMany(...parameters);
         },
       },
     },
-    frozen: frozen.given,
-    goOn: () => released.give(),
+    frozen: frozen.opened,
+    goOn: () => released.open(),
   };
-}
-
-function openSignal(): { readonly given: Promise<void>; give(): void } {
-  let give = (): void => {};
-  const given = new Promise<void>((resolve) => {
-    give = resolve;
-  });
-  return { given, give: () => give() };
 }
 
 /** Feeds lines of a batch, as a step does. @param open how many lines have not ended. */

@@ -12,11 +12,10 @@ import { taskIdForKey } from '../../src/domain/ids.ts';
 import { lineKey } from '../../src/batches/line.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { feed, openBatchLab } from './batch-lab.ts';
+import { NEVER, feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
-const NEVER = new AbortController().signal;
 const DAY_MS = 86_400_000;
 
 const taskLine = (id: string, model: unknown = 'acme/images'): string =>
@@ -95,7 +94,7 @@ describe('a batch that has ended', () => {
       await lab.begin(account, TASKS, [taskLine('a')]),
     ];
     await cancelBatch(lab.context.database, ended.id, ended.accountId);
-    assert.equal((await advanceBatch(lab.context, ended.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(ended)).kind, 'ended');
     const endedAt = ((await lab.read(ended)).endedAt ?? NaN) * 1000;
 
     assert.equal(await deleteAt(endedAt + 30 * DAY_MS - 1_000), 0);
@@ -134,7 +133,7 @@ describe('a step', () => {
   it('is the only one for which a batch keeps a slot that others need, or while it waits for hours', async () => {
     const own = await lab.served.newAccount();
     const batch = await lab.begin(own, TASKS, [taskLine('a')]);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'waits');
+    assert.equal((await lab.advance(batch)).kind, 'waits');
     assert.equal((await lab.read(batch)).linesFed, 1);
 
     const crowded = counting();

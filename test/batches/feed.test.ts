@@ -1,18 +1,16 @@
 /** Feeding the lines of a batch by attempts that overtake each other. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import { finalizeBatch } from '../../src/batches/finalize.ts';
 import { verifyLedger } from '../../src/billing/verify.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { PRICE } from '../tasks/task-room.ts';
-import { feed, freezeBeforeCreate, openBatchLab } from './batch-lab.ts';
+import { NEVER, feed, freezeBeforeCreate, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
 const LINES = ['a', 'b', 'c'].map((id) => lineOf(TASKS, id, { model: 'acme/images', input: { prompt: 'a lake' } }));
-const NEVER = new AbortController().signal;
 
 let lab: BatchLab;
 before(async () => {
@@ -24,39 +22,40 @@ after(async () => {
 });
 
 describe('an attempt that stops before it creates the tasks of its lines', () => {
-  it('creates none once another attempt has cancelled the batch', async () => {
+  /** A batch, and an attempt to feed it that has stopped. */
+  async function stoppedAttempt() {
     const account = await lab.served.newAccount();
     const batch = await lab.begin(account, TASKS, LINES);
     const attempt = freezeBeforeCreate(lab.context);
     const feeding = feed(attempt.context, batch);
     await attempt.frozen;
+    return { account, batch, feeding, goOn: attempt.goOn };
+  }
+
+  it('creates none once another attempt has cancelled the batch', async () => {
+    const { account, batch, feeding, goOn } = await stoppedAttempt();
 
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
-    attempt.goOn();
+    assert.equal((await lab.advance(batch)).kind, 'ended');
+    goOn();
 
     assert.equal(await feeding, false);
     assert.equal(await lab.tasksOf(account), 0);
     const ended = await lab.read(batch);
     assert.deepEqual([ended.status, ended.linesFed], ['cancelled', 0]);
-    const errors = await lab.results(account, ended.errorFileId);
     assert.deepEqual(
-      errors.map(({ custom_id: id, error }) => [id, error?.code]),
+      await lab.outcomes(account, ended.errorFileId),
       ['a', 'b', 'c'].map((id) => [id, 'batch_cancelled']),
     );
   });
 
   it('creates none once the window of the batch has ended', async () => {
-    const account = await lab.served.newAccount();
-    const batch = await lab.begin(account, TASKS, LINES);
-    const attempt = freezeBeforeCreate(lab.context);
-    const feeding = feed(attempt.context, batch);
-    await attempt.frozen;
+    const { account, batch, feeding, goOn } = await stoppedAttempt();
     await lab.served.room.rows('UPDATE batches SET expires_at = now() WHERE id = $1', batch.id);
 
-    attempt.goOn();
+    goOn();
     assert.equal(await feeding, false);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
 
     assert.equal(await lab.tasksOf(account), 0);
     const ended = await lab.read(batch);
@@ -64,14 +63,10 @@ describe('an attempt that stops before it creates the tasks of its lines', () =>
   });
 
   it('creates none once another attempt has fed the lines', async () => {
-    const account = await lab.served.newAccount();
-    const batch = await lab.begin(account, TASKS, LINES);
-    const attempt = freezeBeforeCreate(lab.context);
-    const feeding = feed(attempt.context, batch);
-    await attempt.frozen;
+    const { account, batch, feeding, goOn } = await stoppedAttempt();
 
     assert.equal(await feed(lab.context, batch), true);
-    attempt.goOn();
+    goOn();
 
     assert.equal(await feeding, false);
     assert.equal((await lab.read(batch)).linesFed, 3);

@@ -1,7 +1,6 @@
 /** The input file of a batch: it stays while the batch needs it, and a batch ends if it vanishes all the same. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { listDoomedObjects } from '../../src/objects/outputs/sweep.ts';
@@ -13,7 +12,6 @@ import { feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
-const NEVER = new AbortController().signal;
 const LATER_MS = 3_600_000;
 
 const linesOf = (ids: readonly string[]): readonly string[] =>
@@ -52,7 +50,7 @@ describe('the input file of a batch', () => {
     assert.equal(await isDoomed(batch), false);
 
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
 
     assert.equal(await isDoomed(batch), true);
   });
@@ -63,7 +61,7 @@ describe('a batch whose input file has vanished from the store', () => {
     const batch = await lab.begin(account, TASKS, linesOf(['a']));
     await lab.context.store.delete(batch.inputObjectKey);
 
-    await assert.rejects(advanceBatch(lab.context, batch.id, NEVER), ObjectNotFoundError);
+    await assert.rejects(lab.advance(batch), ObjectNotFoundError);
 
     assert.equal((await lab.read(batch)).status, 'in_progress');
   });
@@ -80,7 +78,7 @@ describe('a batch whose input file has vanished from the store', () => {
       await lab.context.store.delete(batch.inputObjectKey);
       await succeedAll();
 
-      assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+      assert.equal((await lab.advance(batch)).kind, 'ended');
 
       const answer = await account.client.send('GET', `/v1/batches/${batch.id}`);
       const { status, errors, request_counts: counts, failed_at: failedAt } = answer.body as unknown as FailedBatch;
@@ -103,7 +101,7 @@ describe('a batch whose input file has vanished from the store', () => {
       await succeedAll();
       await lab.context.store.delete(batch.inputObjectKey);
 
-      assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+      assert.equal((await lab.advance(batch)).kind, 'ended');
 
       const ended = await lab.read(batch);
       assert.deepEqual([ended.status, ended.linesCompleted, ended.errorFileId], ['failed', 2, null]);

@@ -10,14 +10,24 @@ import type { InputLine } from '../../src/batches/input-lines.ts';
 import { parseLine } from '../../src/batches/line.ts';
 import { parseBody } from '../../src/http/bodies/parse-body.ts';
 
-/** A store whose one object arrives in pieces of a size. */
-function storeOf(content: Buffer, pieceBytes: number) {
+/** A store whose one object arrives in pieces of a size, and breaks off at a byte. It notes where streams begin. */
+function storeOf(content: Buffer, pieceBytes: number, breakAt = Infinity) {
+  const starts: number[] = [];
+  const streams: Readable[] = [];
+  function* piecesOf(start: number, end: number): Generator<Buffer> {
+    for (let at = start; at <= end; at += pieceBytes) {
+      if (at >= breakAt) throw new Error('the store is gone');
+      yield content.subarray(at, Math.min(at + pieceBytes, end + 1));
+    }
+  }
   return {
+    starts,
+    areClosed: () => streams.every(({ destroyed }) => destroyed),
     read: (_: string, { start, end }: { start: number; end: number } = { start: 0, end: content.length - 1 }) => {
-      const part = content.subarray(start, end + 1);
-      const pieces: Buffer[] = [];
-      for (let at = 0; at < part.length; at += pieceBytes) pieces.push(part.subarray(at, at + pieceBytes));
-      return Promise.resolve(Readable.from(pieces));
+      starts.push(start);
+      const stream = Readable.from(piecesOf(start, end));
+      streams.push(stream);
+      return Promise.resolve(stream);
     },
   };
 }
@@ -184,29 +194,7 @@ const CONTENT = Buffer.from(Array.from({ length: 100 }, (_, index) => `line ${in
 const INPUT = { inputObjectKey: 'files/one', inputBytes: CONTENT.length };
 const START = { line: 0, byte: 0 };
 
-/** A store that notes where each stream begins, and has all of them. */
-function newStore(breakAt = Infinity) {
-  const starts: number[] = [];
-  const streams: Readable[] = [];
-  return {
-    starts,
-    areClosed: () => streams.every(({ destroyed }) => destroyed),
-    read(_: string, { start }: { start: number; end: number } = { start: 0, end: 0 }) {
-      starts.push(start);
-      const stream = Readable.from(piecesFrom(start, breakAt));
-      streams.push(stream);
-      return Promise.resolve(stream);
-    },
-  };
-}
-
-function* piecesFrom(start: number, breakAt: number): Generator<Buffer> {
-  for (let at = start; at < CONTENT.length; at += 7) {
-    if (at >= breakAt) throw new Error('the store is gone');
-    yield CONTENT.subarray(at, at + 7);
-  }
-}
-
+const newStore = (breakAt?: number) => storeOf(CONTENT, 7, breakAt);
 const readingFrom = (store: ReturnType<typeof newStore>) => ({ store, nextTurn: () => Promise.resolve() });
 const positionAfter = (lines: readonly InputLine[]) => ({
   line: (lines.at(-1)?.index ?? -1) + 1,

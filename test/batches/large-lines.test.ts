@@ -11,12 +11,11 @@ import { createLineBodies } from '../../src/http/bodies/json-body.ts';
 import { lineOf } from '../e2e/batch-client.ts';
 import { BackgroundRoom } from '../http/background-room.ts';
 import type { ServedAccount } from '../http/serve.ts';
-import { callIdsOf, closeSettledLab, feed, openBatchLab } from './batch-lab.ts';
+import { NEVER, callIdsOf, closeSettledLab, feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
 const CHAT = '/v1/chat/completions';
-const NEVER = new AbortController().signal;
 const MB = 1_000_000;
 
 let lab: BatchLab;
@@ -81,15 +80,10 @@ describe('large lines', () => {
     assert.deepEqual(seen.kept.filter((size) => size > MB).length, 3);
     const ended = await lab.read(batch);
     assert.deepEqual([ended.status, ended.linesFailed], ['completed', 4]);
-    const errors = await lab.results(account, ended.errorFileId);
+    const failures = await lab.outcomes(account, ended.errorFileId);
     assert.deepEqual(
-      errors.map(({ custom_id: id, response }) => [id, response?.status_code]),
-      [
-        ['a', 400],
-        ['b', 400],
-        [null, 400],
-        ['c', 400],
-      ],
+      failures,
+      ['a', 'b', null, 'c'].map((id) => [id, 400]),
     );
   });
 
@@ -144,7 +138,7 @@ describe('what is larger than the share of an account', () => {
       id,
     );
 
-    assert.equal((await advanceBatch(small.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await small.advance(batch)).kind, 'ended');
     const ended = await small.read(batch);
     assert.deepEqual([ended.status, ended.linesCompleted], ['completed', 1]);
     const [result] = await small.results(owner, ended.outputFileId);

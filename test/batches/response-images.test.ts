@@ -1,7 +1,6 @@
 /** Lines of `/v1/responses` with the built-in tool `image_generation`: the results name the tasks of the images. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { advanceBatch } from '../../src/batches/advance.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { ModelWithheldError } from '../../src/catalogue/catalogue.ts';
 import { actualCost } from '../../src/text/money/price.ts';
@@ -16,7 +15,6 @@ import { callIdsOf, closeSettledLab, feed, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const RESPONSES = '/v1/responses';
-const NEVER = new AbortController().signal;
 const FILE = 'the bytes of an image';
 const BASE64 = Buffer.from(FILE).toString('base64');
 const REDUCED = textDefinition({
@@ -47,7 +45,7 @@ async function fed(
 /** Ends a batch. @returns the responses of its lines that succeeded, or else those of the others. */
 async function resultsOf(account: ServedAccount, batch: Batch) {
   await lab.served.text.ledger.flush();
-  assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+  assert.equal((await lab.advance(batch)).kind, 'ended');
   const { outputFileId, errorFileId } = await lab.read(batch);
   const lines = await lab.results(account, outputFileId ?? errorFileId);
   return lines.map(({ response }) => response ?? assert.fail());
@@ -87,7 +85,7 @@ describe('a line with the tool', () => {
     });
 
     assert.equal((await room.attempt(id)).kind, 'wait');
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'waits');
+    assert.equal((await lab.advance(batch)).kind, 'waits');
     assert.equal((await lab.read(batch)).waitingFor, 'model');
 
     withheld.mock.restore();

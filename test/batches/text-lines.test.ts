@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { WireBatch } from '@darkroom/api/openai/batches';
-import { advanceBatch } from '../../src/batches/advance.ts';
 import { cancelBatch } from '../../src/batches/batch-record.ts';
 import type { Batch } from '../../src/batches/batch-record.ts';
 import { deleteLeftBatchCalls } from '../../src/text/background/batch-calls.ts';
@@ -18,7 +17,6 @@ import type { BatchLab } from './batch-lab.ts';
 
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
-const NEVER = new AbortController().signal;
 /** An odd price, so that every rounding shows. */
 const REDUCED = textDefinition({
   name: 'acme/reduced',
@@ -82,7 +80,7 @@ describe('lines of a text model', () => {
     assert.deepEqual((await wireOf(account, batch)).usage?.total_tokens, 0);
     await answerAll(batch);
 
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
 
     const calls = await callsOf(account);
     assert.equal(calls.length, 3);
@@ -120,7 +118,7 @@ describe('lines of a text model', () => {
       '{',
     ]);
     await answerAll(batch);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
     const ended = await lab.read(batch);
     assert.deepEqual([ended.linesCompleted, ended.linesFailed], [1, 6]);
     const errors = await lab.results(account, ended.errorFileId);
@@ -149,12 +147,11 @@ describe('lines of a text model', () => {
       lineOf(RESPONSES, 'b', { model: REDUCED.name, input: 'Hello', background: true }),
     ]);
     await answerAll(batch);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
-    const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
-    assert.deepEqual(
-      errors.map(({ response }) => response?.status_code),
-      [402, 400],
-    );
+    assert.equal((await lab.advance(batch)).kind, 'ended');
+    assert.deepEqual(await lab.outcomes(account, (await lab.read(batch)).errorFileId), [
+      ['a', 402],
+      ['b', 400],
+    ]);
     assert.deepEqual(await callsOf(account), []);
   });
 
@@ -171,19 +168,6 @@ describe('lines of a text model', () => {
     assert.equal((await lab.read(batch)).linesFed, 2);
   });
 
-  // Proves C10-22.
-  it('leave half of the calls at the same time to others', async () => {
-    const account = await lab.served.newAccount({ textStreamsCap: 4 });
-    const batch = await lab.begin(
-      account,
-      CHAT,
-      ['a', 'b', 'c'].map((id) => chatLine(id)),
-    );
-    assert.equal(await feed(lab.context, batch), true);
-    assert.equal(await feed(lab.context, await lab.read(batch), 2), false);
-    assert.equal((await callIdsOf(lab, batch)).length, 2);
-  });
-
   // Proves C10-23.
   it('that wait end with a cancelled batch, and one that is being answered is paid', async () => {
     const account = await lab.served.newAccount();
@@ -198,19 +182,16 @@ describe('lines of a text model', () => {
     await cancelBatch(lab.context.database, batch.id, batch.accountId);
     await lab.served.text.ledger.flush();
 
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
 
     assert.deepEqual(await room.attempt(second), { kind: 'ended' });
     const { status, request_counts: counts } = await wireOf(account, batch);
     assert.deepEqual([status, counts], ['cancelled', { total: 3, completed: 1, failed: 2 }]);
     const ended = await lab.read(batch);
-    assert.deepEqual(
-      (await lab.results(account, ended.errorFileId)).map(({ custom_id: id, error }) => [id, error?.code]),
-      [
-        ['b', 'batch_cancelled'],
-        ['c', 'batch_cancelled'],
-      ],
-    );
+    assert.deepEqual(await lab.outcomes(account, ended.errorFileId), [
+      ['b', 'batch_cancelled'],
+      ['c', 'batch_cancelled'],
+    ]);
     assert.equal((await callsOf(account)).length, 1);
   });
 
@@ -228,7 +209,7 @@ describe('lines of a text model', () => {
     await markStore(lab.context.store, lab.context.installationId);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     assert.deepEqual((await room.row(id))?.error?.status, 400);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
     assert.equal((await lab.read(batch)).status, 'failed');
     assert.deepEqual(await callsOf(account), []);
   });
@@ -244,7 +225,7 @@ describe('lines of a text model', () => {
       id,
     );
     await rows('UPDATE text_calls SET settled_at = NULL, captured_micro_usd = NULL WHERE id = $1', id);
-    assert.equal((await advanceBatch(lab.context, batch.id, NEVER)).kind, 'ended');
+    assert.equal((await lab.advance(batch)).kind, 'ended');
     assert.deepEqual(await callIdsOf(lab, batch), [id]);
     assert.equal(await deleteLeftBatchCalls(lab.context.database, 10), 0);
     const settle = 'UPDATE text_calls SET settled_at = $2, captured_micro_usd = $3 WHERE id = $1';

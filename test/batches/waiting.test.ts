@@ -20,13 +20,12 @@ import { failTask } from '../http/image-responses.ts';
 import type { ServedAccount } from '../http/serve.ts';
 import { PRICE } from '../tasks/task-room.ts';
 import { openaiUpstream } from '../text/upstream/upstream-bench.ts';
-import { callIdsOf, closeSettledLab, openBatchLab } from './batch-lab.ts';
+import { NEVER, callIdsOf, closeSettledLab, openBatchLab } from './batch-lab.ts';
 import type { BatchLab } from './batch-lab.ts';
 
 const TASKS = '/v1/tasks';
 const CHAT = '/v1/chat/completions';
 const RESPONSES = '/v1/responses';
-const NEVER = new AbortController().signal;
 const SLOW = textDefinition({
   name: 'acme/slow',
   upstreams: [{ protocol: 'embedded', model: 'conformance', parameters: { tokensPerSecond: 20 } }],
@@ -70,8 +69,25 @@ async function forgetKeys(): Promise<void> {
   for (const { id } of keys) lab.served.http.authenticator.forget(id);
 }
 
-/** Works on a batch for as long as there is something to do. */
-const advance = (batch: Batch) => advanceBatch(lab.context, batch.id, NEVER);
+const advance = (batch: Batch) => lab.advance(batch);
+
+/** The lines of a batch that failed. */
+async function failuresOf(batch: Batch): Promise<readonly (readonly unknown[])[]> {
+  return lab.outcomes(account, (await lab.read(batch)).errorFileId);
+}
+
+/** Ends a batch, of which this many lines have succeeded. */
+async function completes(batch: Batch, lines: number): Promise<void> {
+  assert.equal((await advance(batch)).kind, 'ended');
+  assert.equal((await lab.read(batch)).linesCompleted, lines);
+}
+
+/** Begins a batch for a text model. @returns the ids of the calls that its lines became, too. */
+async function beginCalls(owner: ServedAccount, ...lines: string[]): Promise<[Batch, ...string[]]> {
+  const batch = await lab.begin(owner, CHAT, lines);
+  assert.equal((await advance(batch)).kind, 'waits');
+  return [batch, ...(await callIdsOf(lab, batch))];
+}
 
 async function waitingFor(batch: Batch): Promise<WaitReason | undefined> {
   return presentBatch(await lab.read(batch)).waiting_for;
@@ -157,12 +173,8 @@ describe('a batch', () => {
     assert.equal((await advance(batch)).kind, 'ended');
 
     await setStatus('active');
-    const { status, errorFileId } = await lab.read(batch);
-    assert.equal(status, 'expired');
-    assert.deepEqual(
-      (await lab.results(account, errorFileId)).map(({ error }) => error?.code),
-      ['batch_expired'],
-    );
+    assert.equal((await lab.read(batch)).status, 'expired');
+    assert.deepEqual(await failuresOf(batch), [['a', 'batch_expired']]);
   });
 
   it('is continued by the successor of a key that was rotated without an overlap', async () => {
@@ -178,8 +190,7 @@ describe('a batch', () => {
 
     assert.deepEqual(await creators(), [last.id]);
     await endTasks();
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 1);
+    await completes(batch, 1);
   });
 
   it('rejects its lines if its key was revoked and has no successor', async () => {
@@ -190,11 +201,7 @@ describe('a batch', () => {
 
     assert.equal((await advance(batch)).kind, 'ended');
 
-    const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
-    assert.deepEqual(
-      errors.map(({ response }) => response?.status_code),
-      [401],
-    );
+    assert.deepEqual(await failuresOf(batch), [['a', 401]]);
   });
 
   it('waits for the end of the day if its key has spent what it may on one', async () => {
@@ -213,19 +220,14 @@ describe('a batch', () => {
     assert.equal((await advance(batch)).kind, 'waits');
     assert.equal((await creators()).length, 4);
     await endTasks();
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 4);
+    await completes(batch, 4);
   });
 
   it('does not wait for a day on which a line costs more than its key may spend, or for a cap of all time', async () => {
     for (const spendCaps of [{ dayMicroUsd: 1n }, { totalMicroUsd: 1n }]) {
       const batch = await lab.begin(await keyOf({ spendCaps }), TASKS, [taskLine('a')]);
       assert.equal((await advance(batch)).kind, 'ended');
-      const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
-      assert.deepEqual(
-        errors.map(({ response }) => response?.status_code),
-        [402],
-      );
+      assert.deepEqual(await failuresOf(batch), [['a', 402]]);
     }
   });
 
@@ -243,25 +245,15 @@ describe('a batch', () => {
     assert.equal((await lab.read(batch)).linesFed, 1);
     await endTasks();
 
-    assert.equal((await advance(batch)).kind, 'ended');
-    const { linesCompleted, errorFileId } = await lab.read(batch);
-    assert.equal(linesCompleted, 1);
-    const errors = await lab.results(account, errorFileId);
-    assert.deepEqual(
-      errors.map(({ custom_id: id, response }) => [id, response?.status_code]),
-      [['b', 402]],
-    );
+    await completes(batch, 1);
+    assert.deepEqual(await failuresOf(batch), [['b', 402]]);
   });
 
   it('does not wait for what would not cover a line', async () => {
     account = await lab.served.newAccount({ microUsd: PRICE - 1n });
     const batch = await lab.begin(account, TASKS, [taskLine('a')]);
     assert.equal((await advance(batch)).kind, 'ended');
-    const errors = await lab.results(account, (await lab.read(batch)).errorFileId);
-    assert.deepEqual(
-      errors.map(({ response }) => response?.status_code),
-      [402],
-    );
+    assert.deepEqual(await failuresOf(batch), [['a', 402]]);
   });
 
   it('is left to the process that has claimed it, and accounts take turns', async () => {
@@ -285,10 +277,8 @@ describe('a batch', () => {
 
 describe('a batch for a text model', () => {
   it('waits with the lines that were fed before its account was suspended', async () => {
-    const batch = await lab.begin(account, CHAT, [chatLine('a')]);
-    assert.equal((await advance(batch)).kind, 'waits');
+    const [batch, id = ''] = await beginCalls(account, chatLine('a'));
     await setStatus('suspended');
-    const [id = ''] = await callIdsOf(lab, batch);
 
     assert.equal((await room.attempt(id)).kind, 'wait');
     assert.equal((await advance(batch)).kind, 'waits');
@@ -298,15 +288,12 @@ describe('a batch for a text model', () => {
     assert.equal((await advance(batch)).kind, 'waits');
     assert.equal(await waitingFor(batch), undefined);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 1);
+    await completes(batch, 1);
   });
 
   it('has the answer of a line that ran while its account was suspended, or its key rotated', async () => {
     const own = await keyOf();
-    const batch = await lab.begin(own, CHAT, [chatLine('a', SLOW.name), chatLine('b', SLOW.name)]);
-    assert.equal((await advance(batch)).kind, 'waits');
-    const [first = '', second = ''] = await callIdsOf(lab, batch);
+    const [batch, first = '', second = ''] = await beginCalls(own, chatLine('a', SLOW.name), chatLine('b', SLOW.name));
     const { database } = lab.served.room;
 
     const running = room.attempt(first);
@@ -325,15 +312,12 @@ describe('a batch for a text model', () => {
     assert.deepEqual(await runningLast, { kind: 'ended' });
 
     await lab.served.text.ledger.flush();
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 2);
+    await completes(batch, 2);
   });
 
   it('has the answer of a line that ran when its key was revoked, and charges no other', async () => {
     const own = await keyOf();
-    const batch = await lab.begin(own, CHAT, [chatLine('a', SLOW.name), chatLine('b', SLOW.name)]);
-    assert.equal((await advance(batch)).kind, 'waits');
-    const [first = '', second = ''] = await callIdsOf(lab, batch);
+    const [batch, first = '', second = ''] = await beginCalls(own, chatLine('a', SLOW.name), chatLine('b', SLOW.name));
 
     const running = room.attempt(first);
     await room.waitForHold(first);
@@ -347,24 +331,15 @@ describe('a batch for a text model', () => {
     assert.ok(captured !== null && captured > 0n);
     assert.deepEqual(await room.entries(second), []);
     assert.equal((await advance(batch)).kind, 'ended');
-    const { linesCompleted, outputTokens, errorFileId } = await lab.read(batch);
+    const { linesCompleted, outputTokens } = await lab.read(batch);
     assert.deepEqual([linesCompleted, outputTokens], [1, output]);
-    const errors = await lab.results(account, errorFileId);
-    assert.deepEqual(
-      errors.map(({ custom_id: id, response }) => [id, response?.status_code]),
-      [['b', 401]],
-    );
+    assert.deepEqual(await failuresOf(batch), [['b', 401]]);
   });
 
-  it('leaves the room that there is to responses in the background, whenever they came', async () => {
+  // Proves C10-22.
+  it('leaves half of the calls to others, and its room to responses in the background, whenever they came', async () => {
     account = await lab.served.newAccount({ textStreamsCap: 4 });
-    const batch = await lab.begin(
-      account,
-      CHAT,
-      ['a', 'b', 'c'].map((id) => chatLine(id)),
-    );
-    assert.equal((await advance(batch)).kind, 'waits');
-    const lines = await callIdsOf(lab, batch);
+    const [batch, ...lines] = await beginCalls(account, ...['a', 'b', 'c'].map((id) => chatLine(id)));
     assert.equal(lines.length, 2);
     const [line = ''] = lines;
     const accept = () => room.accept(account, { model: 'acme/text', input: 'What is 17 * 3?' });
@@ -382,15 +357,12 @@ describe('a batch for a text model', () => {
     const [last = ''] = (await callIdsOf(lab, batch)).slice(2);
     assert.deepEqual(await room.attempt(last), { kind: 'ended' });
     await lab.served.text.ledger.flush();
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 3);
+    await completes(batch, 3);
   });
 
   it('waits for the end of the day if its key has spent what it may on one', async () => {
     const own = await keyOf({ spendCaps: { dayMicroUsd: 1_000_000n } });
-    const batch = await lab.begin(own, CHAT, [chatLine('a')]);
-    assert.equal((await advance(batch)).kind, 'waits');
-    const [id = ''] = await callIdsOf(lab, batch);
+    const [batch, id = ''] = await beginCalls(own, chatLine('a'));
     const today = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
     await lab.served.room.rows(
       `INSERT INTO spend_periods (cap_id, period, spent_micro_usd) VALUES ($1, ${today}, 1000000)`,
@@ -404,14 +376,11 @@ describe('a batch for a text model', () => {
     await lab.served.room.rows('DELETE FROM spend_periods WHERE cap_id = $1', own.keyId);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     await lab.served.text.ledger.flush();
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 1);
+    await completes(batch, 1);
   });
 
   it('waits for what other work holds, and is short of balance once nothing is held', async () => {
-    const rich = await lab.begin(account, CHAT, [chatLine('a')]);
-    assert.equal((await advance(rich)).kind, 'waits');
-    const [known = ''] = await callIdsOf(lab, rich);
+    const [, known = ''] = await beginCalls(account, chatLine('a'));
     await room.attempt(known);
     const [{ held: needed } = assert.fail('nothing was held')] = await room.held(known);
 
@@ -419,9 +388,7 @@ describe('a batch for a text model', () => {
       account = await lab.served.newAccount({ microUsd: needed + PRICE - 1n });
       const created = await account.client.create({ model: 'acme/images', input: { prompt: 'a lake' } });
       assert.equal(created.status, 200, JSON.stringify(created.body));
-      const batch = await lab.begin(account, CHAT, [chatLine('a')]);
-      assert.equal((await advance(batch)).kind, 'waits');
-      const [id = ''] = await callIdsOf(lab, batch);
+      const [batch, id = ''] = await beginCalls(account, chatLine('a'));
 
       assert.equal((await room.attempt(id)).kind, 'wait');
       assert.equal((await advance(batch)).kind, 'waits');
@@ -440,9 +407,7 @@ describe('a batch for a text model', () => {
   });
 
   it('waits for an upstream that cannot be reached, and ends at once if it is cancelled meanwhile', async () => {
-    const batch = await lab.begin(account, CHAT, [chatLine('a', CLOSED.name)]);
-    assert.equal((await advance(batch)).kind, 'waits');
-    const [id = ''] = await callIdsOf(lab, batch);
+    const [batch, id = ''] = await beginCalls(account, chatLine('a', CLOSED.name));
     assert.equal((await room.attempt(id)).kind, 'wait');
     assert.equal((await advance(batch)).kind, 'waits');
     assert.equal(await waitingFor(batch), 'model');
@@ -451,10 +416,7 @@ describe('a batch for a text model', () => {
     await cancelBatch(lab.context.database, batch.id, account.id);
     assert.equal((await advance(batch)).kind, 'ended');
 
-    assert.deepEqual(
-      (await lab.results(account, (await lab.read(batch)).errorFileId)).map(({ error }) => error?.code),
-      ['batch_cancelled'],
-    );
+    assert.deepEqual(await failuresOf(batch), [['a', 'batch_cancelled']]);
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     // The pass that settles what was left.
     await lab.served.room.rows(`UPDATE background_calls SET ended_at = now() - interval '1 min' WHERE id = $1`, id);
@@ -477,7 +439,6 @@ describe('a batch for a text model', () => {
     assert.deepEqual(await room.attempt(earlier), { kind: 'ended' });
     assert.deepEqual(await room.attempt(id), { kind: 'ended' });
     await lab.served.text.ledger.flush();
-    assert.equal((await advance(batch)).kind, 'ended');
-    assert.equal((await lab.read(batch)).linesCompleted, 1);
+    await completes(batch, 1);
   });
 });

@@ -2,7 +2,9 @@
  * Rate limits on the real database, shared by several limiters as by several processes, with a clock that is advanced.
  */
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
 import fc from 'fast-check';
 import { DatabaseUnavailableError } from '../../src/database/database.ts';
 import type { Queryable, Statement } from '../../src/database/database.ts';
@@ -42,13 +44,26 @@ function newLimiter(): RateLimiter {
   return createLeasedRateLimiter({ database, now: () => clock, bucketNow: () => clock });
 }
 
+/** A limiter whose database is away until it comes back. */
+function limiterAway(t: TestContext): { readonly limiter: RateLimiter; comeBack(): void } {
+  const unreachable = unreachableDatabase();
+  t.after(() => unreachable.close());
+  let isAway = true;
+  const limiter = createLeasedRateLimiter({
+    database: {
+      query: (statement, values) => (isAway ? unreachable : testDatabase.database).query(statement, values),
+    },
+    now: () => clock,
+    bucketNow: () => clock,
+  });
+  return { limiter, comeBack: () => void (isAway = false) };
+}
+
 /** Waits for the statements that limiters still run after their answer. */
 async function idleDatabase(): Promise<void> {
   do {
     await Promise.allSettled(running);
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await nextTurn();
   } while (running.size > 0);
 }
 
@@ -109,9 +124,7 @@ describe('a rate limit', () => {
     const answers: Promise<number>[] = [];
     for (let wave = 0; wave < 12; wave++) {
       for (let index = 0; index < 5; index++) answers.push(limiter.take(budget));
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await nextTurn();
     }
 
     assert.ok((await Promise.all(answers)).every((waitSeconds) => waitSeconds === 0));
@@ -298,37 +311,20 @@ describe('a lease', () => {
     assert.ok((await served(limiter, budget, 100)) > 0);
   });
 
-  it('that fails because the database is down works again later', async () => {
-    const database = unreachableDatabase();
-    const isAway = { now: true };
-    const limiter = createLeasedRateLimiter({
-      database: {
-        query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
-      },
-      now: () => clock,
-      bucketNow: () => clock,
-    });
+  it('that fails because the database is down works again later', async (t) => {
+    const { limiter, comeBack } = limiterAway(t);
     const budget = newBudget();
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => limiter.take(budget)));
     for (const answer of answers) {
       assert.ok(answer.status === 'rejected' && answer.reason instanceof DatabaseUnavailableError);
     }
 
-    isAway.now = false;
+    comeBack();
     assert.equal(await limiter.take(budget), 0);
-    await database.close();
   });
 
-  it('that fails for a while locks out no address that was rate-limited meanwhile', async () => {
-    const database = unreachableDatabase();
-    const isAway = { now: true };
-    const limiter = createLeasedRateLimiter({
-      database: {
-        query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
-      },
-      now: () => clock,
-      bucketNow: () => clock,
-    });
+  it('that fails for a while locks out no address that was rate-limited meanwhile', async (t) => {
+    const { limiter, comeBack } = limiterAway(t);
     const budget = newBudget();
     for (let attempt = 0; attempt < 150; attempt++) limiter.spendLocally(budget, 1);
     assert.equal(await limiter.take(budget), 91);
@@ -336,30 +332,20 @@ describe('a lease', () => {
     for (let attempt = 0; attempt < 20; attempt++) limiter.spendLocally(budget, 1);
     assert.equal(await limiter.take(budget), 80);
 
-    isAway.now = false;
+    comeBack();
     clock += 80 * SECOND;
     assert.equal(await limiter.take(budget), 0);
     assert.equal(await limiter.take(budget), 1);
-    await database.close();
   });
 
-  it('that fails retains what was spent meanwhile', async () => {
-    const database = unreachableDatabase();
-    const isAway = { now: true };
-    const limiter = createLeasedRateLimiter({
-      database: {
-        query: (statement, values) => (isAway.now ? database : testDatabase.database).query(statement, values),
-      },
-      now: () => clock,
-      bucketNow: () => clock,
-    });
+  it('that fails retains what was spent meanwhile', async (t) => {
+    const { limiter, comeBack } = limiterAway(t);
     const budget = newBudget();
     limiter.spend(budget, 50);
     await assert.rejects(limiter.take(budget), DatabaseUnavailableError);
 
-    isAway.now = false;
+    comeBack();
     assert.equal(await served(limiter, budget, 20), 10);
-    await database.close();
   });
 });
 

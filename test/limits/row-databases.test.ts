@@ -19,7 +19,13 @@ function heldDatabase() {
   const held: (() => void)[] = [];
   const hold = () => new Promise<never[]>((resolve) => held.push(() => resolve([])));
   const database = { query: hold, transaction: hold } as unknown as Database;
-  return { database, held };
+  const endAll = async (): Promise<void> => {
+    while (held.length > 0) {
+      held.shift()?.();
+      await turn();
+    }
+  };
+  return { database, held, endAll };
 }
 
 /** Statements that wait for a locked row until the test releases it. */
@@ -51,7 +57,7 @@ function lockedDatabase() {
 
 describe('transactions of many accounts', () => {
   it('leave connections to statements that lock no account', async () => {
-    const { database, held } = heldDatabase();
+    const { database, held, endAll } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
 
     const asked = Array.from({ length: 2 * POOL_SIZE }, (_, index) =>
@@ -60,10 +66,7 @@ describe('transactions of many accounts', () => {
     await turn();
 
     assert.equal(held.length, FOR_ACCOUNTS);
-    while (held.length > 0) {
-      held.shift()?.();
-      await turn();
-    }
+    await endAll();
     await Promise.all(asked);
   });
 
@@ -105,7 +108,7 @@ describe('transactions of many accounts', () => {
 
 describe('transactions of one account', () => {
   it('leave as many connections free as they use, statements outside transactions included', async () => {
-    const { database, held } = heldDatabase();
+    const { database, held, endAll } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
     const asked = Array.from({ length: FOR_ONE + WAITING.perTenant }, (_, index) =>
       index % 2 === 0
@@ -119,25 +122,19 @@ describe('transactions of one account', () => {
     await turn();
     assert.equal(held.length, FOR_ONE + 1);
 
-    while (held.length > 0) {
-      held.shift()?.();
-      await turn();
-    }
+    await endAll();
     await Promise.all([...asked, other]);
   });
 
   it('wait up to their limit, and beyond it are rejected immediately with a retryable error', async () => {
-    const { database, held } = heldDatabase();
+    const { database, endAll } = heldDatabase();
     const databaseOf = createAccountDatabase(database, POOL_SIZE, WAITING);
     const waiting = Array.from({ length: FOR_ONE + WAITING.perTenant }, () => databaseOf('acc_one').query(STATEMENT));
     await turn();
 
     await assert.rejects(databaseOf('acc_one').query(STATEMENT), AccountBusyError);
 
-    while (held.length > 0) {
-      held.shift()?.();
-      await turn();
-    }
+    await endAll();
     await Promise.all(waiting);
   });
 

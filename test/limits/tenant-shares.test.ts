@@ -18,6 +18,22 @@ function taken(answer: Lease | string): Lease {
 /** Lets everything that was resolved continue. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+/** The order in which waiters get what those before them give back. @param waiters beginning with their tenants. */
+async function orderOf(shares: TenantShares, held: Lease[], waiters: readonly string[]): Promise<readonly string[]> {
+  const order: string[] = [];
+  for (const waiter of waiters) {
+    void shares.take(waiter.split(' ')[0] ?? '').then((lease) => {
+      order.push(waiter);
+      held.push(lease);
+    });
+  }
+  for (let next = held.shift(); next !== undefined; next = held.shift()) {
+    next.release();
+    await settled();
+  }
+  return order;
+}
+
 describe('a share without a queue', () => {
   it('is denied to a tenant past its own limit, and not to another', () => {
     const shares = sharesOf({ capacity: 4, perTenant: 2 });
@@ -134,21 +150,8 @@ describe('a share with a queue', () => {
   it('goes to the tenant that holds least, and within a tenant in order', async () => {
     const shares = sharesOf({ capacity: 2, waiting: WAITING });
     const held = [await shares.take('greedy'), await shares.take('greedy')];
-    const order: string[] = [];
-    const wait = (tenant: string, name: string): void => {
-      void shares.take(tenant).then((lease) => {
-        order.push(name);
-        held.push(lease);
-      });
-    };
-    wait('greedy', 'greedy 1');
-    wait('greedy', 'greedy 2');
-    wait('late', 'late');
 
-    for (let next = held.shift(); next !== undefined; next = held.shift()) {
-      next.release();
-      await settled();
-    }
+    const order = await orderOf(shares, held, ['greedy 1', 'greedy 2', 'late']);
 
     assert.deepEqual(order, ['late', 'greedy 1', 'greedy 2']);
   });
@@ -167,22 +170,8 @@ describe('a share with a queue', () => {
   it('is granted round-robin among tenants that hold the same, however many of one are waiting', async () => {
     const shares = sharesOf({ capacity: 1, waiting: WAITING });
     const held = [await shares.take('crowd')];
-    const order: string[] = [];
-    const wait = (tenant: string): void => {
-      void shares.take(tenant).then((lease) => {
-        order.push(tenant);
-        held.push(lease);
-      });
-    };
-    for (let number = 0; number < 4; number += 1) wait('crowd');
-    wait('late');
-    wait('late');
-    wait('later');
 
-    for (let next = held.shift(); next !== undefined; next = held.shift()) {
-      next.release();
-      await settled();
-    }
+    const order = await orderOf(shares, held, ['crowd', 'crowd', 'crowd', 'crowd', 'late', 'late', 'later']);
 
     assert.deepEqual(order, ['crowd', 'late', 'later', 'crowd', 'late', 'crowd', 'crowd']);
   });

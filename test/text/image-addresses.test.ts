@@ -71,23 +71,24 @@ describe('the URLs of images that an upstream fetches', () => {
     ]);
   });
 
-  const image = (url: string) => ({ field: 'messages.0.content.0.image_url.url', url });
+  const FIELD = 'messages.0.content.0.image_url.url';
+  const image = (url: string) => ({ field: FIELD, url });
+  const check = (t: TestContext, url: string, resolve?: ResolveName, allow?: readonly string[]) =>
+    checkImageAddresses([image(url)], createValidator(t, resolve, allow), ACCOUNT);
 
   it('are resolved, and rejected when one address of a name is not public', async (t) => {
-    const validate = createValidator(t, async () => ['8.8.8.8', '10.0.0.5']);
-
     await assert.rejects(
-      checkImageAddresses([image('https://harmless.test/a.png')], validate, ACCOUNT),
-      isRejection('messages.0.content.0.image_url.url', /the host does not have a public address/),
+      check(t, 'https://harmless.test/a.png', async () => ['8.8.8.8', '10.0.0.5']),
+      isRejection(FIELD, /the host does not have a public address/),
     );
   });
 
   it('are passed on when they are public, allowed or data URLs', async (t) => {
     const allowed = 'http://10.0.0.5:8080';
 
-    await checkImageAddresses([image('https://example.com/a.png')], createValidator(t), ACCOUNT);
-    await checkImageAddresses([image(`${allowed}/a.png`)], createValidator(t, publicly, [allowed]), ACCOUNT);
-    await checkImageAddresses([image('data:image/png;base64,AAAA')], createValidator(t), ACCOUNT);
+    await check(t, 'https://example.com/a.png');
+    await check(t, `${allowed}/a.png`, publicly, [allowed]);
+    await check(t, 'data:image/png;base64,AAAA');
   });
 
   const failing =
@@ -96,44 +97,25 @@ describe('the URLs of images that an upstream fetches', () => {
       Promise.reject(Object.assign(new Error(code), { code }));
 
   it('are rejected when their name does not exist here, because the upstream may have search domains', async (t) => {
-    const field = 'messages.0.content.0.image_url.url';
-
-    for (const code of ['ENOTFOUND', 'ENODATA']) {
-      await assert.rejects(
-        checkImageAddresses([image('https://minio.storage/a.png')], createValidator(t, failing(code)), ACCOUNT),
-        isRejection(field, /the host does not exist/),
-      );
-    }
-    for (const code of ['ESERVFAIL', 'ETIMEOUT']) {
-      await assert.rejects(
-        checkImageAddresses([image('https://silent.test/a.png')], createValidator(t, failing(code)), ACCOUNT),
-        isRejection(field, /the host could not be resolved in time/),
-      );
+    for (const [code, problem] of [
+      ['ENOTFOUND', /the host does not exist/],
+      ['ENODATA', /the host does not exist/],
+      ['ESERVFAIL', /the host could not be resolved in time/],
+      ['ETIMEOUT', /the host could not be resolved in time/],
+    ] as const) {
+      await assert.rejects(check(t, 'https://minio.storage/a.png', failing(code)), isRejection(FIELD, problem));
     }
   });
 
   it('are passed on unresolved when there is no name server, and when the operator allows the name', async (t) => {
-    const allow = ['minio.storage:443'];
-
-    await checkImageAddresses(
-      [image('https://example.com/a.png')],
-      createValidator(t, failing('ECONNREFUSED')),
-      ACCOUNT,
-    );
-    await checkImageAddresses(
-      [image('https://minio.storage/a.png')],
-      createValidator(t, failing('ENOTFOUND'), allow),
-      ACCOUNT,
-    );
+    await check(t, 'https://example.com/a.png', failing('ECONNREFUSED'));
+    await check(t, 'https://minio.storage/a.png', failing('ENOTFOUND'), ['minio.storage:443']);
   });
 
   it('are not passed on when the account has too many lookups in progress', async (t) => {
     const busy: ResolveName = () => Promise.reject(new ShareExhaustedError('resolver', 'tenant', 1));
 
-    await assert.rejects(
-      checkImageAddresses([image('https://intranet.test/a.png')], createValidator(t, busy), ACCOUNT),
-      ShareExhaustedError,
-    );
+    await assert.rejects(check(t, 'https://intranet.test/a.png', busy), ShareExhaustedError);
   });
 
   it('have a maximum number of hosts, and each is resolved once', async (t) => {
@@ -149,7 +131,7 @@ describe('the URLs of images that an upstream fetches', () => {
     assert.equal(asked.length, MAX_IMAGE_HOSTS);
     await assert.rejects(
       checkImageAddresses(imagesOf(MAX_IMAGE_HOSTS + 1), validate, ACCOUNT),
-      isRejection('messages.0.content.0.image_url.url', /at most 16 hosts of images/),
+      isRejection(FIELD, /at most 16 hosts of images/),
     );
     assert.equal(asked.length, MAX_IMAGE_HOSTS);
   });

@@ -8,7 +8,7 @@ import type { Admission } from '../../src/upstreams/slots.ts';
 import { publishCaps } from '../../src/upstreams/published-caps.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { taskOf, workersAt } from './workers-at.ts';
+import { jobsAt, taskOf, workersAt } from './workers-at.ts';
 import type { WorkersAt } from './workers-at.ts';
 
 let room: TaskRoom;
@@ -59,15 +59,6 @@ async function publish({ there }: WorkersAt, ...caps: number[]): Promise<void> {
 }
 let since = Date.now();
 
-async function jobsAt({ there }: WorkersAt): Promise<unknown> {
-  const [row] = await room.rows(
-    `SELECT slots_taken AS counted, (SELECT count(*)::integer FROM upstream_slots WHERE upstream = $1) AS rows
-       FROM upstream_states WHERE upstream = $1`,
-    there.name,
-  );
-  return row;
-}
-
 describe('tasks whose models cap one upstream differently, while no api has published which cap is in force', () => {
   it('are not overtaken by those that come after the cap was raised', async () => {
     const upstream = workersAt(room.database, 1);
@@ -115,7 +106,7 @@ describe('a published cap', () => {
 
     for (const { taskId } of waiting.slice(0, 3)) await upstream.release({ taskId });
     assert.deepEqual(upstream.woken, [...waiting, newcomer]);
-    assert.deepEqual(await jobsAt(upstream), { counted: 4, rows: 4 });
+    assert.deepEqual(await jobsAt(room, upstream.there), { counted: 4, rows: 4 });
   });
 
   it('admits waiting tasks within a minute, though no task arrives or leaves', async () => {
@@ -144,7 +135,7 @@ describe('a published cap', () => {
     await upstream.release(jobs[2] ?? assert.fail());
     assert.equal(upstream.woken.length, 1);
     for (const { taskId } of waiting) await upstream.release({ taskId });
-    assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
+    assert.deepEqual(await jobsAt(room, upstream.there), { counted: 2, rows: 2 });
   });
 
   it('is the smallest when models differ, and applies to all of them', async () => {
@@ -155,7 +146,7 @@ describe('a published cap', () => {
     assert.equal(await upstream.enter(taskOf('acct_b'), 2), 'open');
     const third = taskOf('acct_a');
     assert.equal(await upstream.enter(third), 'full');
-    assert.deepEqual(await jobsAt(upstream), { counted: 2, rows: 2 });
+    assert.deepEqual(await jobsAt(room, upstream.there), { counted: 2, rows: 2 });
   });
 
   it('applies to models without a cap too', async () => {
@@ -170,7 +161,7 @@ describe('a published cap', () => {
     assert.deepEqual(upstream.woken, [second]);
     assert.equal(await upstream.enter(second), 'open');
     await upstream.release(second);
-    assert.deepEqual(await jobsAt(upstream), { counted: 0, rows: 0 });
+    assert.deepEqual(await jobsAt(room, upstream.there), { counted: 0, rows: 0 });
   });
 
   it('admits all waiting and new tasks when it is removed, however many', async () => {
@@ -187,9 +178,9 @@ describe('a published cap', () => {
     for (const gate of [upstream.gate(), upstream.gate()]) {
       assert.equal((await gate.enter({ name: before.there.name }, taskOf('acct_new'))).kind, 'open');
     }
-    assert.deepEqual(await jobsAt(before), { counted: 251, rows: 251 });
+    assert.deepEqual(await jobsAt(room, before.there), { counted: 251, rows: 251 });
     for (const task of [job ?? assert.fail(), ...waiting]) await before.release(task);
-    assert.deepEqual(await jobsAt(before), { counted: 0, rows: 0 });
+    assert.deepEqual(await jobsAt(room, before.there), { counted: 0, rows: 0 });
   });
 
   it('is never exceeded, and leaves no task waiting, however it changes while tasks come and go', async () => {
@@ -220,6 +211,6 @@ describe('a published cap', () => {
 
     const waiting = await room.rows('SELECT 1 FROM upstream_waits WHERE upstream = $1', upstream.there.name);
     assert.equal(waiting.length, 0);
-    assert.deepEqual(await jobsAt(upstream), { counted: 0, rows: 0 });
+    assert.deepEqual(await jobsAt(room, upstream.there), { counted: 0, rows: 0 });
   });
 });

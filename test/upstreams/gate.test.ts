@@ -14,9 +14,10 @@ import { drainUpstream, resumeUpstream } from '../../src/upstreams/states.ts';
 import { unreachableDatabase } from '../http/serve.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import { endTask, jobsAt, taskOf } from './workers-at.ts';
 
 const ACCOUNT = 'acct_gate';
-const someone = (): Admission => ({ taskId: newTaskId(), accountId: ACCOUNT });
+const someone = (): Admission => taskOf(ACCOUNT);
 
 describe('the gate of an upstream', () => {
   let room: TaskRoom;
@@ -43,15 +44,7 @@ describe('the gate of an upstream', () => {
       name,
       seconds,
     );
-  const slotsOf = async ({ name }: GatedUpstream): Promise<unknown> => {
-    const [row] = await room.rows(
-      `SELECT slots_taken AS counted,
-              (SELECT count(*)::integer FROM upstream_slots s WHERE s.upstream = $1) AS rows
-         FROM upstream_states WHERE upstream = $1`,
-      name,
-    );
-    return row;
-  };
+  const slotsOf = (there: GatedUpstream): Promise<unknown> => jobsAt(room, there);
 
   it('admits every task, and queries the database once, when the upstream is healthy', async () => {
     const gate = worker(true);
@@ -108,19 +101,11 @@ describe('the gate of an upstream', () => {
     const there = upstream(1);
     const { taskId } = await room.creator.create(await room.newCaller(), body(), undefined);
     await worker().enter(there, { taskId, accountId: ACCOUNT });
-    const end = (secondsAgo: number) =>
-      room.rows(
-        `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0,
-                completed_at = now() - make_interval(secs => $2) WHERE id = $1`,
-        taskId,
-        secondsAgo,
-      );
-
     const next = someone();
     assert.equal(await kindOf(worker().enter(there, next)), 'full');
-    await end(1);
+    await endTask(room, taskId, 1);
     assert.equal(await kindOf(worker().enter(there, next)), 'full');
-    await end(120);
+    await endTask(room, taskId, 120);
     assert.equal(await kindOf(worker().enter(there, next)), 'open');
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });
@@ -281,11 +266,7 @@ describe('the gate of an upstream', () => {
 
     await worker().release(there, tasks[1]?.taskId ?? taskId);
     assert.deepEqual(await slotsOf(there), { counted: 2, rows: 2 });
-    await room.rows(
-      `UPDATE tasks SET status = 'fail', error_reason = 'timed_out', captured_micro_usd = 0,
-              completed_at = now() - interval '2 minutes' WHERE id = $1`,
-      taskId,
-    );
+    await endTask(room, taskId, 120);
     await worker().tidyQueues();
     assert.deepEqual(await slotsOf(there), { counted: 1, rows: 1 });
   });

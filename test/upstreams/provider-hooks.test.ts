@@ -14,13 +14,16 @@ import {
 } from '../../src/upstreams/provider-hooks.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
+import { endTask } from './workers-at.ts';
 
 const KEY = 'a signing key of at least 32 characters';
 /** No test waits this long: one that does has failed. */
 const FOR_EVER_MS = 180_000;
 
 describe('the URL for a provider’s hooks', () => {
-  const urls = createHookUrls({ publicUrl: 'https://api.example.com', signingKey: KEY });
+  const publicUrl = 'https://api.example.com';
+  const signingKey = 'x'.repeat(32);
+  const urls = createHookUrls({ publicUrl, signingKey: KEY });
   const upstream = { name: 'replicate:api.example.org', baseUrl: 'https://api.example.org/v1' };
 
   function tokenOf(url: string | undefined): string {
@@ -42,7 +45,7 @@ describe('the URL for a provider’s hooks', () => {
     const taskId = newTaskId();
     const token = tokenOf(urls.urlFor(upstream, taskId));
     const [, mac = ''] = token.split('.');
-    const strange = createHookUrls({ publicUrl: 'https://api.example.com', signingKey: 'x'.repeat(32) });
+    const strange = createHookUrls({ publicUrl, signingKey });
 
     const forged = [
       `${taskId}.${mac.slice(0, -1)}${mac.endsWith('A') ? 'B' : 'A'}`,
@@ -58,22 +61,17 @@ describe('the URL for a provider’s hooks', () => {
   });
 
   it('is accepted while its key is a fallback, and created with the current key only', () => {
-    const publicUrl = 'https://api.example.com';
     const taskId = newTaskId();
-    const before = createHookUrls({ publicUrl, signingKey: KEY });
-    const rotated = createHookUrls({ publicUrl, signingKey: 'x'.repeat(32), signingKeyFallbacks: [KEY] });
-    const tokenOf = (urls: typeof before): string =>
-      urls.urlFor({ name: 'acme', baseUrl: 'https://acme.example' }, taskId)?.split('/').at(-1) ?? '';
+    const rotated = createHookUrls({ publicUrl, signingKey, signingKeyFallbacks: [KEY] });
+    const [before, after] = [urls, rotated].map((each) => tokenOf(each.urlFor(upstream, taskId)));
 
-    assert.equal(rotated.taskOf('acme', tokenOf(before)), taskId);
-    assert.equal(before.taskOf('acme', tokenOf(rotated)), undefined);
-    assert.equal(rotated.taskOf('acme', tokenOf(rotated)), taskId);
+    assert.equal(rotated.taskOf(upstream.name, before ?? ''), taskId);
+    assert.equal(urls.taskOf(upstream.name, after ?? ''), undefined);
+    assert.equal(rotated.taskOf(upstream.name, after ?? ''), taskId);
   });
 
   it('is signed with the requested key while that one is accepted, and otherwise with the current one', () => {
-    const publicUrl = 'https://api.example.com';
     const taskId = newTaskId();
-    const signingKey = 'x'.repeat(32);
     const after = createHookUrls({ publicUrl, signingKey, signingKeyFallbacks: [KEY] });
     const atLast = createHookUrls({ publicUrl, signingKey });
 
@@ -165,11 +163,7 @@ describe('waiting for a provider’s hook', () => {
     const over = await newTask();
     await recordProviderHook(room.database, over, 'late');
     await forgetProviderHook(room.database, over);
-    await room.rows(
-      `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0, completed_at = now()
-        WHERE id = $1`,
-      over,
-    );
+    await endTask(room, over, 0);
     const unknownTaskId = newTaskId();
 
     for (const taskId of [over, unknownTaskId]) await recordProviderHook(room.database, taskId, 'late');

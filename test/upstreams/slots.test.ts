@@ -10,7 +10,7 @@ import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Admission } from '../../src/upstreams/slots.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { taskOf, workersAt } from './workers-at.ts';
+import { endTask, jobsAt, taskOf, workersAt } from './workers-at.ts';
 import type { WorkersAt } from './workers-at.ts';
 
 describe('the queue of an upstream', () => {
@@ -103,11 +103,7 @@ describe('the queue of an upstream', () => {
 
     assert.equal(done.size, tasks.length);
     assert.ok(most <= 4, String(most));
-    const [state] = await room.rows(
-      'SELECT slots_taken AS taken FROM upstream_states WHERE upstream = $1',
-      upstream.there.name,
-    );
-    assert.deepEqual(state, { taken: 0 });
+    assert.deepEqual(await jobsAt(room, upstream.there), { counted: 0, rows: 0 });
   });
 
   it('queries the database a few times per admission, however many thousands wait', async () => {
@@ -174,18 +170,11 @@ describe('the queue of an upstream', () => {
     await upstream.enter({ taskId, accountId: caller.accountId });
     const next = taskOf('acct_b');
     await upstream.enter(next);
-    const end = (secondsAgo: number) =>
-      room.rows(
-        `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0,
-                completed_at = now() - make_interval(secs => $2) WHERE id = $1`,
-        taskId,
-        secondsAgo,
-      );
 
-    await end(1);
+    await endTask(room, taskId, 1);
     await upstream.gate().tidyQueues();
     assert.deepEqual(upstream.woken, [], 'its provider may still be working');
-    await end(120);
+    await endTask(room, taskId, 120);
     await upstream.gate().tidyQueues();
 
     assert.deepEqual(upstream.woken, [next]);

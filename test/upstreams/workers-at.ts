@@ -6,6 +6,7 @@ import { silentLogger } from '../../src/telemetry/log.ts';
 import { createUpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Entry, GatedUpstream, UpstreamGate } from '../../src/upstreams/gate.ts';
 import type { Admission } from '../../src/upstreams/slots.ts';
+import type { TaskRoom } from '../tasks/task-room.ts';
 
 export interface WorkersAt {
   readonly there: GatedUpstream;
@@ -46,4 +47,24 @@ export function workersAt(database: Database, cap: number | undefined): WorkersA
 /** A new task of an account. */
 export function taskOf(accountId: string): Admission {
   return { taskId: newTaskId(), accountId };
+}
+
+/** The jobs of an upstream, as they are counted and as they are listed. */
+export async function jobsAt(room: TaskRoom, { name }: GatedUpstream): Promise<unknown> {
+  const [row] = await room.rows(
+    `SELECT slots_taken AS counted, (SELECT count(*)::integer FROM upstream_slots WHERE upstream = $1) AS rows
+       FROM upstream_states WHERE upstream = $1`,
+    name,
+  );
+  return row;
+}
+
+/** Ends a task as if that had been this long ago; its slots and its place in a queue stay. */
+export async function endTask(room: TaskRoom, taskId: string, secondsAgo: number): Promise<void> {
+  await room.rows(
+    `UPDATE tasks SET status = 'fail', error_reason = 'terminated', captured_micro_usd = 0,
+            completed_at = now() - make_interval(secs => $2) WHERE id = $1`,
+    taskId,
+    secondsAgo,
+  );
 }

@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { checkChatBody, decodeChatRequest } from '../../../src/text/chat/decode-request.ts';
 import type { TextRequest } from '../../../src/text/request.ts';
 import { InvalidTextRequest } from '../../../src/text/text-failure.ts';
+import { textRequest } from '../text-request.ts';
 
 const HELLO = [{ role: 'user', content: 'hello' }];
 const TOOL = { type: 'function', function: { name: 'get_weather', parameters: { type: 'object' } } };
@@ -31,26 +32,9 @@ function rejectionOf(changes: Readonly<Record<string, unknown>>): readonly [para
 
 describe('a chat request', () => {
   it('with only messages leaves everything to the defaults of the model', () => {
-    assert.deepEqual(decode(), {
-      model: 'acme/text',
-      messages: [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }],
-      maxOutputTokens: undefined,
-      stop: [],
-      choices: 1,
-      temperature: undefined,
-      topP: undefined,
-      frequencyPenalty: undefined,
-      presencePenalty: undefined,
-      logitBias: undefined,
-      seed: undefined,
-      topLogprobs: undefined,
-      format: { type: 'text' },
-      tools: [],
-      toolChoice: 'none',
-      parallelToolCalls: true,
-      reasoningEffort: undefined,
-      verbosity: undefined,
-    });
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'hello' }] }] as const;
+    const defaults = textRequest({ model: 'acme/text', messages });
+    assert.deepEqual(decode(), { ...defaults, toolChoice: 'none', verbosity: undefined });
   });
 
   it('may have null wherever a field is optional', () => {
@@ -114,15 +98,13 @@ describe('a chat request', () => {
 
   // Proves S4.4-6, C9-9, C9-10.
   it('names reasoning in three equivalent ways', () => {
-    assert.equal(decode({ reasoning: { enabled: false } }).reasoningEffort, 'none');
-    assert.equal(decode({ reasoning: { enabled: true } }).reasoningEffort, 'medium');
-    assert.equal(decode({ reasoning: { effort: 'low' } }).reasoningEffort, 'low');
-    assert.equal(
-      decode({ reasoning: { enabled: true, effort: 'low' }, reasoning_effort: 'low' }).reasoningEffort,
-      'low',
-    );
-    assert.equal(decode({ reasoning: { enabled: false }, reasoning_effort: 'none' }).reasoningEffort, 'none');
-    assert.equal(decode({ reasoning: {} }).reasoningEffort, undefined);
+    const effort = (changes: Readonly<Record<string, unknown>>) => decode(changes).reasoningEffort;
+    assert.equal(effort({ reasoning: { enabled: false } }), 'none');
+    assert.equal(effort({ reasoning: { enabled: true } }), 'medium');
+    assert.equal(effort({ reasoning: { effort: 'low' } }), 'low');
+    assert.equal(effort({ reasoning: { enabled: true, effort: 'low' }, reasoning_effort: 'low' }), 'low');
+    assert.equal(effort({ reasoning: { enabled: false }, reasoning_effort: 'none' }), 'none');
+    assert.equal(effort({ reasoning: {} }), undefined);
 
     assert.equal(rejectionOf({ reasoning: { enabled: false, effort: 'high' } })[0], 'reasoning.enabled');
     assert.equal(rejectionOf({ reasoning: { enabled: false }, reasoning_effort: 'low' })[0], 'reasoning.enabled');
@@ -176,6 +158,10 @@ describe('a chat request', () => {
 
   // Proves C9-11.
   it('is rejected by the name of the invalid field', () => {
+    const said = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
+    const shown = (image: unknown) => said({ type: 'image_url', image_url: image });
+    const schema = (format: object) => ({ response_format: { type: 'json_schema', json_schema: format } });
+    const choosing = (choice: unknown) => ({ tools: [TOOL], tool_choice: choice });
     const cases: readonly (readonly [Readonly<Record<string, unknown>>, string | undefined])[] = [
       [{ model: undefined }, 'model'],
       [{ model: 7 }, 'model'],
@@ -188,26 +174,14 @@ describe('a chat request', () => {
       [{ messages: [{ role: 'user', content: null }] }, 'messages.0.content'],
       [{ messages: [{ role: 'assistant', content: null }] }, 'messages.0.content'],
       [{ messages: [{ role: 'user', content: 'x', colour: 'red' }] }, 'messages.0.colour'],
-      [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, 'messages.0.content.0.text'],
-      [{ messages: [{ role: 'user', content: [{ text: 'x' }] }] }, 'messages.0.content.0.type'],
-      [
-        { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
-        'messages.0.content.0.type',
-      ],
-      [{ messages: [{ role: 'user', content: [{ type: 'file', file: {} }] }] }, 'messages.0.content.0.type'],
+      [said({ type: 'text' }), 'messages.0.content.0.text'],
+      [said({ text: 'x' }), 'messages.0.content.0.type'],
+      [said({ type: 'input_audio', input_audio: {} }), 'messages.0.content.0.type'],
+      [said({ type: 'file', file: {} }), 'messages.0.content.0.type'],
       [{ messages: [{ role: 'system', content: [{ type: 'image_url' }] }] }, 'messages.0.content.0.type'],
-      [
-        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] }] },
-        'messages.0.content.0.image_url.url',
-      ],
-      [
-        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x/y' } }] }] },
-        'messages.0.content.0.image_url.url',
-      ],
-      [
-        { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: PNG, detail: 'most' } }] }] },
-        'messages.0.content.0.image_url.detail',
-      ],
+      [shown('x'), 'messages.0.content.0.image_url.url'],
+      [shown({ url: 'ftp://x/y' }), 'messages.0.content.0.image_url.url'],
+      [shown({ url: PNG, detail: 'most' }), 'messages.0.content.0.image_url.detail'],
       [{ messages: [{ role: 'user', content: 'x', tool_calls: [] }] }, 'messages.0.tool_calls'],
       [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages.0.tool_call_id'],
       [{ messages: [{ role: 'tool', content: 'x', tool_call_id: 'none' }] }, 'messages.0.tool_call_id'],
@@ -225,19 +199,16 @@ describe('a chat request', () => {
       [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
       [{ response_format: { type: 'xml' } }, 'response_format.type'],
       [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema.name'],
-      [{ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }, 'response_format.json_schema.schema'],
-      [
-        { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema: {} } } },
-        'response_format.json_schema.name',
-      ],
+      [schema({ name: 'x' }), 'response_format.json_schema.schema'],
+      [schema({ name: 'a b', schema: {} }), 'response_format.json_schema.name'],
       [{ tools: [{ type: 'retrieval' }] }, 'tools.0.type'],
       [{ tools: [{ type: 'function' }] }, 'tools.0.function'],
       [{ tools: [TOOL, TOOL] }, 'tools.1'],
       [{ tools: [{ type: 'function', function: { name: 'no blanks' } }] }, 'tools.0.function.name'],
       [{ tool_choice: 'required' }, 'tool_choice'],
-      [{ tools: [TOOL], tool_choice: 'sometimes' }, 'tool_choice'],
-      [{ tools: [TOOL], tool_choice: { type: 'function' } }, 'tool_choice'],
-      [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice.function.name'],
+      [choosing('sometimes'), 'tool_choice'],
+      [choosing({ type: 'function' }), 'tool_choice'],
+      [choosing({ type: 'function', function: { name: 'other' } }), 'tool_choice.function.name'],
       [{ reasoning_effort: 'enormous' }, 'reasoning_effort'],
       [{ reasoning: { depth: 3 } }, 'reasoning.depth'],
       [{ stream: 'yes' }, 'stream'],

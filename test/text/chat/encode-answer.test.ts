@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createChatEncoder } from '../../../src/text/chat/encode-answer.ts';
 import type { TextProblem } from '../../../src/text/encoder.ts';
-import type { TextEvent } from '../../../src/text/source.ts';
+import type { FinishReason, TextEvent } from '../../../src/text/source.ts';
 import type { BilledUsage } from '../../../src/text/tally.ts';
 
 const META = { id: 'chatcmpl-1', created: 1_795_000_000, model: 'acme/text', choices: 1, includesUsage: false };
@@ -66,11 +66,9 @@ function render(events: readonly TextEvent[], changes: Partial<typeof META> = {}
 }
 
 const text = (words: string, choice = 0): TextEvent => ({ type: 'text', choice, text: words });
-const finish = (reason: 'stop' | 'length' | 'tool_calls' = 'stop', choice = 0): TextEvent => ({
-  type: 'finish',
-  choice,
-  reason,
-});
+const call = (index: number, id: string, name = 'f'): TextEvent => ({ type: 'tool_call', choice: 0, index, id, name });
+const args = (index: number, words: string): TextEvent => ({ type: 'tool_arguments', choice: 0, index, text: words });
+const finish = (reason: FinishReason = 'stop', choice = 0): TextEvent => ({ type: 'finish', choice, reason });
 
 describe('a chat answer', () => {
   it('begins with the role, has a delta for each event, and ends with the finish reason', () => {
@@ -147,11 +145,11 @@ describe('a chat answer', () => {
   it('has calls with their arguments in pieces, several in parallel too', () => {
     const { chunks, answer } = render([
       text('One moment.'),
-      { type: 'tool_call', choice: 0, index: 0, id: 'call_a', name: 'first' },
-      { type: 'tool_call', choice: 0, index: 1, id: 'call_b', name: 'second' },
-      { type: 'tool_arguments', choice: 0, index: 1, text: '{"b"' },
-      { type: 'tool_arguments', choice: 0, index: 0, text: '{}' },
-      { type: 'tool_arguments', choice: 0, index: 1, text: ':1}' },
+      call(0, 'call_a', 'first'),
+      call(1, 'call_b', 'second'),
+      args(1, '{"b"'),
+      args(0, '{}'),
+      args(1, ':1}'),
       finish('tool_calls'),
     ]);
 
@@ -167,8 +165,7 @@ describe('a chat answer', () => {
   });
 
   it('has no content when there are only calls, or a refusal', () => {
-    const call: TextEvent = { type: 'tool_call', choice: 0, index: 0, id: 'call_a', name: 'first' };
-    assert.equal(render([call, finish('tool_calls')]).answer.choices[0]?.message.content, null);
+    assert.equal(render([call(0, 'call_a'), finish('tool_calls')]).answer.choices[0]?.message.content, null);
     const refused = render([{ type: 'refusal', choice: 0, text: 'No.' }, finish()]).answer.choices[0]?.message;
     assert.deepEqual([refused?.content, refused?.refusal], [null, 'No.']);
     assert.equal(render([finish('length')]).answer.choices[0]?.message.content, '');
@@ -238,13 +235,7 @@ describe('a chat answer', () => {
         text: piece,
       }),
     );
-    const calls: readonly TextEvent[] = [0, 1].map((index) => ({
-      type: 'tool_call',
-      choice: 0,
-      index,
-      id: `c${index}`,
-      name: 'f',
-    }));
+    const calls = [0, 1].map((index) => call(index, `c${index}`));
     fc.assert(
       fc.property(fc.array(said), (events) => {
         const { chunks, answer } = render([...calls, ...events, finish()]);

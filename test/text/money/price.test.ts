@@ -19,74 +19,57 @@ const usage = (changes: Partial<TokenUsage> = {}): TokenUsage => ({
 
 describe('the factor of a batch', () => {
   it('multiplies the sum before it is rounded up, once', () => {
-    const pricing = { unit: 'token', inputUsd: '3', outputUsd: '15' } as const;
     const bounds = { inputTokens: 101, maxOutputTokens: 10, choices: 1 };
-    assert.equal(worstCaseCost(pricing, bounds), 453n);
-    assert.equal(worstCaseCost(pricing, bounds, '0.5'), 227n);
-    const usage = { inputTokens: 101, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 };
-    assert.equal(actualCost(pricing, usage, '0.5'), 159n);
-    assert.equal(actualCost(pricing, usage, '1.0'), actualCost(pricing, usage));
+    assert.equal(worstCaseCost(plain, bounds), 453n);
+    assert.equal(worstCaseCost(plain, bounds, '0.5'), 227n);
+    const used = usage({ inputTokens: 101, outputTokens: 1 });
+    assert.equal(actualCost(plain, used, '0.5'), 159n);
+    assert.equal(actualCost(plain, used, '1.0'), actualCost(plain, used));
   });
 });
 
 describe('the hold of a text call', () => {
-  it('covers its input and its maximum output', () => {
-    assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 1 }), 450n);
-    assert.equal(worstCaseCost(plain, { inputTokens: 0, maxOutputTokens: 1, choices: 1 }), 15n);
-    assert.equal(worstCaseCost(plain, { inputTokens: 1, maxOutputTokens: 0, choices: 1 }), 3n);
-  });
+  const held = (pricing: TextPricing, inputTokens: number, maxOutputTokens: number, choices = 1): bigint =>
+    worstCaseCost(pricing, { inputTokens, maxOutputTokens, choices });
 
-  it('covers the output of every choice, and the input once', () => {
-    assert.equal(worstCaseCost(plain, { inputTokens: 100, maxOutputTokens: 10, choices: 4 }), 900n);
+  it('covers its input once, and the maximum output of every choice', () => {
+    assert.equal(held(plain, 100, 10), 450n);
+    assert.equal(held(plain, 0, 1), 15n);
+    assert.equal(held(plain, 1, 0), 3n);
+    assert.equal(held(plain, 100, 10, 4), 900n);
   });
 
   it('uses the higher price of answer and reasoning, and never that of cached input', () => {
-    const bounds = { inputTokens: 100, maxOutputTokens: 10, choices: 1 };
-
-    assert.equal(worstCaseCost(full, bounds), 500n);
-    assert.equal(worstCaseCost({ ...full, reasoningUsd: '1' }, bounds), 450n);
-    assert.equal(worstCaseCost({ ...full, cachedInputUsd: '0' }, bounds), 500n);
+    assert.equal(held(full, 100, 10), 500n);
+    assert.equal(held({ ...full, reasoningUsd: '1' }, 100, 10), 450n);
+    assert.equal(held({ ...full, cachedInputUsd: '0' }, 100, 10), 500n);
   });
 
-  it('is rounded up once, to the micro', () => {
+  it('is rounded up once, to the micro, and is zero for a free model', () => {
     const cheap: TextPricing = { unit: 'token', inputUsd: '0.15', outputUsd: '0.6' };
 
-    assert.equal(worstCaseCost(cheap, { inputTokens: 1, maxOutputTokens: 0, choices: 1 }), 1n);
+    assert.equal(held(cheap, 1, 0), 1n);
     // 0.45 and 0.6: rounded up once in total, not once for each.
-    assert.equal(worstCaseCost(cheap, { inputTokens: 3, maxOutputTokens: 1, choices: 1 }), 2n);
-    assert.equal(worstCaseCost(cheap, { inputTokens: 4, maxOutputTokens: 4, choices: 1 }), 3n);
-    const smallest: TextPricing = { unit: 'token', inputUsd: '0.000000000001', outputUsd: '0' };
-    assert.equal(worstCaseCost(smallest, { inputTokens: 1, maxOutputTokens: 9, choices: 1 }), 1n);
-  });
-
-  it('is zero for a free model', () => {
-    const free: TextPricing = { unit: 'token', inputUsd: '0', outputUsd: '0.000' };
-
-    assert.equal(worstCaseCost(free, { inputTokens: 1_000_000, maxOutputTokens: 1_000_000, choices: 128 }), 0n);
+    assert.equal(held(cheap, 3, 1), 2n);
+    assert.equal(held(cheap, 4, 4), 3n);
+    assert.equal(held({ unit: 'token', inputUsd: '0.000000000001', outputUsd: '0' }, 1, 9), 1n);
+    assert.equal(held({ unit: 'token', inputUsd: '0', outputUsd: '0.000' }, 1_000_000, 1_000_000, 128), 0n);
   });
 
   it('is exact where floating point is not', () => {
     const most: TextPricing = { unit: 'token', inputUsd: '999999999.999999999999', outputUsd: '0.1' };
 
-    assert.equal(
-      worstCaseCost(most, { inputTokens: 100_000_000, maxOutputTokens: 3, choices: 1 }),
-      // 99999999999999999.9999 and 0.3
-      100_000_000_000_000_001n,
-    );
+    // 99999999999999999.9999 and 0.3
+    assert.equal(held(most, 100_000_000, 3), 100_000_000_000_000_001n);
   });
 });
 
 describe('the capture of a text call', () => {
-  it('is each kind of token at its own price', () => {
+  it('is each kind of token at its own price, or at that of the kind that it is part of', () => {
     const used = usage({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 30, reasoningTokens: 20 });
 
     // 60 × 3, 40 × 0.3, 10 × 15, 20 × 20
     assert.equal(actualCost(full, used), 180n + 12n + 150n + 400n);
-  });
-
-  it('prices a kind without a price of its own like the kind that it is part of', () => {
-    const used = usage({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 30, reasoningTokens: 20 });
-
     assert.equal(actualCost(plain, used), 300n + 450n);
   });
 

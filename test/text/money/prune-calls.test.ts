@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
-import { createKey } from '../../../src/accounts/keys.ts';
 import { listLedger } from '../../../src/billing/ledger-list.ts';
 import { readExceededHolds } from '../../../src/billing/operator-costs.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
@@ -18,7 +16,7 @@ import { pruneUntilKilled } from '../../tasks/stopped-pruning.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
 import { createOldCalls, openCallPruningRoom } from './old-calls.ts';
 import type { CallPruningRoom, OldCallOptions } from './old-calls.ts';
-import { newTextCall, openTextProcess, settlementOf } from './text-processes.ts';
+import { newTextCall, openTextProcess, settlementOf, withSpendCaps } from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';
 
 const DAY_MS = 86_400_000;
@@ -37,9 +35,7 @@ beforeEach(async () => {
   await room.rows('TRUNCATE text_call_archives');
   await pruning.beginRound();
   const owner = await room.newCaller({ textStreamsCap: 1_000 });
-  const spendCaps = { dayMicroUsd: 100_000_000n };
-  const { id } = await createKey(room.database, owner.accountId, { name: 'capped', scopes: SCOPES, spendCaps });
-  caller = { ...owner, keyId: id, spendCapIds: [id] };
+  caller = await withSpendCaps(room, owner, { dayMicroUsd: 100_000_000n });
 });
 afterEach(async () => {
   assert.deepEqual(await verifyLedger(room.database), []);

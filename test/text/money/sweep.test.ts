@@ -5,8 +5,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readAccount } from '../../../src/accounts/accounts.ts';
-import { SCOPES } from '@darkroom/api/facts/scopes';
-import { createKey } from '../../../src/accounts/keys.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
 import { sweepTextCalls } from '../../../src/text/money/process-lease.ts';
@@ -14,7 +12,14 @@ import { openTextMoney } from '../../../src/text/money/text-money.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
-import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';
+import {
+  entriesOf,
+  newTextCall,
+  openTextProcess,
+  readTextCall,
+  settlementOf,
+  withSpendCaps,
+} from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';
 
 let room: TaskRoom;
@@ -27,6 +32,12 @@ after(async () => {
   await living.close();
   await room.close();
 });
+
+/** Available and held amounts, and how many calls are under way. */
+async function balancesOf(accountId: string): Promise<readonly [bigint, bigint, number]> {
+  const { availableMicroUsd, heldMicroUsd, textStreams } = await readAccount(room.database, accountId);
+  return [availableMicroUsd, heldMicroUsd, textStreams];
+}
 
 async function isKnown({ processId }: TextProcess): Promise<boolean> {
   return (await room.rows('SELECT FROM text_processes WHERE id = $1', processId)).length === 1;
@@ -57,19 +68,12 @@ describe('a call whose process died', () => {
         ['release', 970n],
       ],
     );
-    const { availableMicroUsd, heldMicroUsd, textStreams } = await readAccount(room.database, caller.accountId);
-    assert.deepEqual([availableMicroUsd, heldMicroUsd, textStreams], [4_970n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller.accountId), [4_970n, 0n, 0]);
     assert.deepEqual(await verifyLedger(room.database), []);
   });
 
   it('releases its amount under the spend caps', async () => {
-    const owner = await room.newCaller();
-    const { id } = await createKey(room.database, owner.accountId, {
-      name: 'capped',
-      scopes: SCOPES,
-      spendCaps: { dayMicroUsd: 1_500n },
-    });
-    const caller = { ...owner, keyId: id, spendCapIds: [id] };
+    const caller = await withSpendCaps(room, await room.newCaller(), { dayMicroUsd: 1_500n });
     const dying = await openTextProcess(room);
     await dying.ledger.hold(newTextCall(caller));
     await assert.rejects(living.ledger.hold(newTextCall(caller)), { name: 'SpendCapError' });
@@ -149,15 +153,11 @@ describe('a process that was paused for longer than its lease', () => {
 
   it('holds nothing before it has its lease again, whatever the hold is', async () => {
     const owner = await room.newCaller();
-    const { id } = await createKey(room.database, owner.accountId, {
-      name: 'capped',
-      scopes: SCOPES,
-      spendCaps: { dayMicroUsd: 5_000n },
-    });
+    const capped = await withSpendCaps(room, owner, { dayMicroUsd: 5_000n });
     const paused = await openTextProcess(room);
-    for (const spendCapIds of [[], [id]]) {
+    for (const caller of [owner, capped]) {
       await paused.lapse();
-      const calls = [newTextCall(owner, { spendCapIds }), newTextCall(owner, { spendCapIds })];
+      const calls = [newTextCall(caller), newTextCall(caller)];
 
       await Promise.all(calls.map((call) => paused.ledger.hold(call)));
 
@@ -304,8 +304,7 @@ describe('a settlement whose commit the database lost', () => {
     assert.equal(await living.ledger.settleReopened(), 1);
     await living.ledger.flush();
 
-    const { availableMicroUsd, heldMicroUsd, textStreams } = await readAccount(room.database, caller.accountId);
-    assert.deepEqual([availableMicroUsd, heldMicroUsd, textStreams], [4_600n, 0n, 0]);
+    assert.deepEqual(await balancesOf(caller.accountId), [4_600n, 0n, 0]);
     assert.equal((await readTextCall(room, call.id))?.captured_micro_usd, 400n);
     assert.equal(await living.ledger.settleReopened(), 0);
     assert.deepEqual(await verifyLedger(room.database), []);

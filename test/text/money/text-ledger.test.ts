@@ -5,6 +5,7 @@ import { readAccount, updateLimits } from '../../../src/accounts/accounts.ts';
 import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
 import { createKey } from '../../../src/accounts/keys.ts';
+import type { SpendCaps } from '../../../src/accounts/keys.ts';
 import { InsufficientBalanceError } from '../../../src/billing/ledger.ts';
 import { SpendCapError } from '../../../src/billing/spend-caps.ts';
 import { readExceededHolds, readOperatorCosts } from '../../../src/billing/operator-costs.ts';
@@ -17,7 +18,15 @@ import { TooManyStreamsError } from '../../../src/text/money/hold-one-by-one.ts'
 import { waitFor } from '@darkroom/testing/wait-for';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
-import { entriesOf, newTextCall, openTextProcess, readTextCall, settlementOf, statementsOf } from './text-processes.ts';
+import {
+  entriesOf,
+  newTextCall,
+  openTextProcess,
+  readTextCall,
+  settlementOf,
+  statementsOf,
+  withSpendCaps,
+} from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';
 
 let room: TaskRoom;
@@ -123,20 +132,17 @@ describe('a text call', () => {
     process.ledger.settle(settlementOf(free, 0n));
     await process.ledger.flush();
 
-    const kinds = async (call: NewTextCall): Promise<unknown> =>
-      (await entriesOf(room, call.id)).map(([kind, amount]) => [kind, amount]);
-    assert.deepEqual(await kinds(whole), [
-      ['hold', 1_000n],
-      ['capture', 1_000n],
-    ]);
-    assert.deepEqual(await kinds(none), [
-      ['hold', 1_000n],
-      ['release', 1_000n],
-    ]);
-    assert.deepEqual(await kinds(free), [
-      ['hold', 0n],
-      ['release', 0n],
-    ]);
+    for (const [call, entry, held] of [
+      [whole, 'capture', 1_000n],
+      [none, 'release', 1_000n],
+      [free, 'release', 0n],
+    ] as const) {
+      const entries = (await entriesOf(room, call.id)).map(([kind, amount]) => [kind, amount]);
+      assert.deepEqual(entries, [
+        ['hold', held],
+        [entry, held],
+      ]);
+    }
     await provesItself();
   });
 
@@ -421,21 +427,11 @@ describe('the concurrency limit of text calls', () => {
 });
 
 describe('a key with spend caps', () => {
-  async function cappedCaller(dayMicroUsd: bigint | undefined, totalMicroUsd: bigint | undefined): Promise<Caller> {
-    const caller = await room.newCaller({ microUsd: 1_000_000n });
-    const key = await createKey(room.database, caller.accountId, {
-      name: 'capped',
-      scopes: SCOPES,
-      spendCaps: {
-        ...(dayMicroUsd === undefined ? {} : { dayMicroUsd }),
-        ...(totalMicroUsd === undefined ? {} : { totalMicroUsd }),
-      },
-    });
-    return { ...caller, keyId: key.id, spendCapIds: [key.id] };
-  }
+  const cappedCaller = async (spendCaps: SpendCaps): Promise<Caller> =>
+    withSpendCaps(room, await room.newCaller({ microUsd: 1_000_000n }), spendCaps);
 
   it('holds as much as its caps leave, also concurrently', async () => {
-    const caller = await cappedCaller(5_000n, 3_500n);
+    const caller = await cappedCaller({ dayMicroUsd: 5_000n, totalMicroUsd: 3_500n });
 
     const outcomes = await outcomesOf(Array.from({ length: 5 }, () => newTextCall(caller)));
 
@@ -450,7 +446,7 @@ describe('a key with spend caps', () => {
   });
 
   it('counts what was captured, and no longer what was released', async () => {
-    const caller = await cappedCaller(2_000n, undefined);
+    const caller = await cappedCaller({ dayMicroUsd: 2_000n });
     const calls = [newTextCall(caller), newTextCall(caller)];
     assert.deepEqual(await outcomesOf(calls), ['held', 'held']);
     await assert.rejects(process.ledger.hold(newTextCall(caller)), { name: 'SpendCapError', period: 'day' });
@@ -462,7 +458,7 @@ describe('a key with spend caps', () => {
   });
 
   it('does not affect other keys', async () => {
-    const capped = await cappedCaller(1_000n, undefined);
+    const capped = await cappedCaller({ dayMicroUsd: 1_000n });
     const plain = { ...capped, keyId: 'another', spendCapIds: [] };
     const callers = [capped, plain, capped, plain, capped];
 
@@ -517,13 +513,9 @@ describe('when the database is unavailable', () => {
 
   it('in the middle of a hold, nothing stays held', async () => {
     const away = await openTextProcess(room);
-    const [plain, capped] = [await room.newCaller({ microUsd: 5_000n }), await room.newCaller({ microUsd: 5_000n })];
-    const { id: capId } = await createKey(room.database, capped.accountId, {
-      name: 'capped',
-      scopes: SCOPES,
-      spendCaps: { dayMicroUsd: 1_000n },
-    });
-    const calls = [newTextCall(plain), newTextCall({ ...capped, spendCapIds: [capId] })];
+    const [plain, owner] = [await room.newCaller({ microUsd: 5_000n }), await room.newCaller({ microUsd: 5_000n })];
+    const capped = await withSpendCaps(room, owner, { dayMicroUsd: 1_000n });
+    const calls = [newTextCall(plain), newTextCall(capped)];
 
     away.wire.state = 'deaf';
     assert.deepEqual(namesOf(await outcomesOf(calls, away)), Array(2).fill('DatabaseUnavailableError'));

@@ -7,9 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { setSuspended, updateLimits } from '../../../src/accounts/accounts.ts';
-import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
-import { createKey } from '../../../src/accounts/keys.ts';
 import { adjust, topUp } from '../../../src/billing/ledger.ts';
 import { verifyLedger } from '../../../src/billing/verify.ts';
 import { newId } from '../../../src/domain/ids.ts';
@@ -19,7 +17,7 @@ import { settleTask } from '../../../src/tasks/lifecycle/settle.ts';
 import type { NewTextCall } from '../../../src/text/money/move.ts';
 import { PRICE, body, openTaskRoom } from '../../tasks/task-room.ts';
 import type { TaskRoom } from '../../tasks/task-room.ts';
-import { newTextCall, openTextProcess, readTextCall, settlementOf } from './text-processes.ts';
+import { newTextCall, openTextProcess, readTextCall, settlementOf, withSpendCaps } from './text-processes.ts';
 import type { TextProcess } from './text-processes.ts';
 
 /** One action. Numbers choose among what exists. */
@@ -140,13 +138,9 @@ async function openWorld(room: TaskRoom): Promise<World> {
   };
 }
 
-async function withCap(room: TaskRoom, caller: Caller): Promise<Caller> {
-  const key = await createKey(room.database, caller.accountId, {
-    name: 'capped',
-    scopes: SCOPES,
-    spendCaps: { dayMicroUsd: 2n * PRICE, totalMicroUsd: 4n * PRICE },
-  });
-  return { ...caller, keyId: key.id, spendCapIds: [key.id] };
+/** Another key of the caller, with low caps. */
+function withCap(room: TaskRoom, caller: Caller): Promise<Caller> {
+  return withSpendCaps(room, caller, { dayMicroUsd: 2n * PRICE, totalMicroUsd: 4n * PRICE });
 }
 
 async function perform(world: World, does: Step): Promise<void> {

@@ -3,7 +3,10 @@
  * same database, and can be killed or paused.
  */
 import { randomBytes } from 'node:crypto';
+import { SCOPES } from '@darkroom/api/facts/scopes';
 import type { Caller } from '../../../src/accounts/authenticate.ts';
+import { createKey } from '../../../src/accounts/keys.ts';
+import type { SpendCaps } from '../../../src/accounts/keys.ts';
 import { DatabaseUnavailableError } from '../../../src/database/database.ts';
 import type { Database } from '../../../src/database/database.ts';
 import { silentLogger } from '../../../src/telemetry/log.ts';
@@ -104,6 +107,12 @@ export async function openTextProcess(room: TaskRoom): Promise<TextProcess> {
 /** What was sent since `forgetStatements`, but for the renewals of leases, which are due at any time. */
 export function statementsOf(room: TaskRoom): readonly string[] {
   return room.statements.filter((name) => name !== 'renew_text_process_lease');
+}
+
+/** The same caller with another key, which has these caps. */
+export async function withSpendCaps(room: TaskRoom, caller: Caller, spendCaps: SpendCaps): Promise<Caller> {
+  const { id } = await createKey(room.database, caller.accountId, { name: 'capped', scopes: SCOPES, spendCaps });
+  return { ...caller, keyId: id, spendCapIds: [id] };
 }
 
 export function newTextCall(caller: Caller, changes: Partial<NewTextCall> = {}): NewTextCall {

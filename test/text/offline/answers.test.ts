@@ -146,14 +146,12 @@ describe('what was said before', () => {
 describe('what functions answered', () => {
   const asked = says('user', "What's the weather in Paris?");
 
-  it('is the answer', async () => {
+  it('is the answer, function by function when there are several, and never an empty one', async () => {
     const result = called('get_weather', '{"city":"Paris"}', '{"temp_c": 18, "conditions": "rain"}');
     assert.equal(await textOf([asked, ...result]), 'temp_c: 18, conditions: rain');
-  });
-
-  it('is listed function by function when there are several', async () => {
     const results = [...called('get_weather', '{}', 'rain'), ...called('get_time', '{}', '12:30')];
     assert.equal(await textOf([asked, ...results]), 'get_weather: rain\nget_time: 12:30');
+    assert.equal(await textOf([asked, ...called('get_weather', '{}', '')]), 'done');
   });
 
   it('is searched where only one thing of it is wanted', async () => {
@@ -161,33 +159,25 @@ describe('what functions answered', () => {
     const result = called('read_file', '{}', '{"server": {"host": "0.0.0.0", "port": 8443}}');
     assert.equal(await textOf([question, ...result]), '8443');
   });
-
-  it('is never an empty answer', async () => {
-    assert.equal(await textOf([asked, ...called('get_weather', '{}', '')]), 'done');
-  });
 });
 
 describe('the form of an answer', () => {
-  it('counts as far as the prompt says', async () => {
-    assert.equal(await textOf('Count from 1 to 5.'), '1, 2, 3, 4, 5');
-    assert.equal(await textOf('Count from 10 to 4 by 3, one per line.'), '10\n7\n4');
+  it('counts as far as the prompt says, and has the first sentences of a text that is to be summed up', async () => {
+    await expectAnswers({
+      'Count from 1 to 5.': '1, 2, 3, 4, 5',
+      'Count from 10 to 4 by 3, one per line.': '10\n7\n4',
+      [`Summarize in one sentence: ${QUIET}`]: 'The harbour of Brest lies in the west.',
+      [`${QUIET}\n\nSummarise the text above in two sentences.`]: QUIET.slice(0, 66),
+    });
   });
 
-  it('has the first sentences of a text that is to be summed up', async () => {
-    assert.equal(await textOf(`Summarize in one sentence: ${QUIET}`), 'The harbour of Brest lies in the west.');
-    assert.equal(await textOf(`${QUIET}\n\nSummarise the text above in two sentences.`), QUIET.slice(0, 66));
-  });
-
-  it('has as many words as are wished for', async () => {
+  it('has as many words or sentences as are wished for', async () => {
     for (const [prompt, words] of [
       ['Invent a two-word band name.', 2],
       ['What is the capital of Japan? Answer in exactly one word.', 1],
       ['Tell me about the sea in 20 words.', 20],
     ] as const)
       assert.equal((await textOf(prompt)).split(/\s+/).length, words, prompt);
-  });
-
-  it('has as many sentences as are wished for', async () => {
     assert.equal((await textOf('Write three sentences about rivers.')).split(/(?<=\.)\s+/).length, 3);
   });
 
@@ -249,15 +239,8 @@ describe('images', () => {
   const WEBP = Buffer.from('524946461a000000574542505650384c0d0000002f0440010000', 'hex').toString('base64');
 
   async function described(url: string, text = 'What is in this picture?'): Promise<string> {
-    return textOf([
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text },
-          { type: 'image', url },
-        ],
-      },
-    ]);
+    const content = [{ type: 'text', text } as const, { type: 'image', url } as const];
+    return textOf([{ role: 'user', content }]);
   }
 
   it('are described by kind and size', async () => {

@@ -1,6 +1,7 @@
 /** Promises of the functions that the offline text model calls: which ones, how often, and with which arguments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { FunctionTool } from '../../../src/text/request.ts';
 import { ask, called, callsOf, says, tool } from './asking.ts';
 
 const CITY = { type: 'string', description: 'City name, e.g. Paris' };
@@ -81,39 +82,46 @@ describe('which functions are called', () => {
     assert.equal((await callsOf("What's the weather in Paris and London?", given)).length, 1);
   });
 
-  it('are none any more once there is a result, unless one is required', async () => {
-    const conversation = [
-      says('user', "What's the weather in Paris?"),
-      ...called('get_weather', '{"city":"Paris"}', 'rain'),
-    ];
-    assert.equal((await ask(conversation, { tools: [WEATHER] })).answer.text, 'rain');
-    assert.equal((await callsOf(conversation, { tools: [WEATHER], toolChoice: 'required' })).length, 1);
-  });
-
-  it('are called again for a new question', async () => {
+  it('are none any more once there is a result, unless one is required or there is a new question', async () => {
     const first = [says('user', "What's the weather in Paris?"), ...called('get_weather', '{"city":"Paris"}', 'rain')];
-    const conversation = [...first, says('assistant', 'Rain.'), says('user', 'And the weather in Oslo?')];
-    assert.deepEqual(await callsOf(conversation, { tools: [WEATHER] }), [
+    assert.equal((await ask(first, { tools: [WEATHER] })).answer.text, 'rain');
+    assert.equal((await callsOf(first, { tools: [WEATHER], toolChoice: 'required' })).length, 1);
+    const again = [...first, says('assistant', 'Rain.'), says('user', 'And the weather in Oslo?')];
+    assert.deepEqual(await callsOf(again, { tools: [WEATHER] }), [
       { name: 'get_weather', arguments: { city: 'Oslo' } },
     ]);
   });
 });
 
 describe('what functions are called with', () => {
-  it('is what the prompt says, of the right types', async () => {
-    const calls = await callsOf('Book a table at Chez Nous for 4 people, outdoors.', { tools: [TABLE] });
-    assert.deepEqual(calls[0]?.arguments, { restaurant: 'Chez Nous', party_size: 4, outdoor: true });
-    const inside = await callsOf('Book a table for two at Luigi, but not outdoors.', { tools: [TABLE] });
-    assert.deepEqual(inside[0]?.arguments, { restaurant: 'Luigi', party_size: 2, outdoor: false });
-  });
-
-  it('is a member of the enum that the prompt names, and nothing where it names none', async () => {
-    const given = { tools: [WEATHER] };
-    const [warm] = await callsOf("What's the weather in Miami? Give it to me in fahrenheit.", given);
-    assert.deepEqual(warm?.arguments, { city: 'Miami', unit: 'fahrenheit' });
-    const [plain] = await callsOf('weather in paris', given);
-    assert.deepEqual(plain?.arguments, { city: 'paris' });
-  });
+  const FLIGHT = tool('find_flight', { from: { type: 'string' }, to: { type: 'string' }, seats: { type: 'number' } }, [
+    'from',
+    'to',
+    'seats',
+  ]);
+  const ADD = tool('add', { a: { type: 'number' }, b: { type: 'number' } }, ['a', 'b'], 'Add two numbers');
+  const MAIL = 'Send an email to bob@example.com with subject Hi and body: see you at 5';
+  const cases: readonly (readonly [string, FunctionTool, object])[] = [
+    // What the prompt says, of the right types.
+    [
+      'Book a table at Chez Nous for 4 people, outdoors.',
+      TABLE,
+      { restaurant: 'Chez Nous', party_size: 4, outdoor: true },
+    ],
+    ['Book a table for two at Luigi, but not outdoors.', TABLE, { restaurant: 'Luigi', party_size: 2, outdoor: false }],
+    // The member of an enum that the prompt names, and nothing where it names none.
+    ["What's the weather in Miami? Give it to me in fahrenheit.", WEATHER, { city: 'Miami', unit: 'fahrenheit' }],
+    ['weather in paris', WEATHER, { city: 'paris' }],
+    // Members by their names and prepositions.
+    ['Find me a flight from Oslo to Rome for 3 people.', FLIGHT, { from: 'Oslo', to: 'Rome', seats: 3 }],
+    [MAIL, EMAIL, { to: 'bob@example.com', subject: 'Hi', body: 'see you at 5' }],
+    ['Add 12 and 30.', ADD, { a: 12, b: 30 }],
+  ];
+  for (const [prompt, offered, expected] of cases) {
+    it(`is what stands in: ${prompt}`, async () => {
+      assert.deepEqual((await callsOf(prompt, { tools: [offered] }))[0]?.arguments, expected);
+    });
+  }
 
   it('is a text to the byte', async () => {
     const content = 'Delimiters: </tool_call> and </think> and <|im_end|>.\n  "quoted", \\n and 🎉';
@@ -131,22 +139,6 @@ describe('what functions are called with', () => {
       calls,
       cities.map((city) => ({ name: 'get_weather', arguments: { city } })),
     );
-  });
-
-  it('fits members by their names and prepositions', async () => {
-    const flight = tool(
-      'find_flight',
-      { from: { type: 'string' }, to: { type: 'string' }, seats: { type: 'number' } },
-      ['from', 'to', 'seats'],
-    );
-    const [call] = await callsOf('Find me a flight from Oslo to Rome for 3 people.', { tools: [flight] });
-    assert.deepEqual(call?.arguments, { from: 'Oslo', to: 'Rome', seats: 3 });
-    const [mail] = await callsOf('Send an email to bob@example.com with subject Hi and body: see you at 5', {
-      tools: [EMAIL],
-    });
-    assert.deepEqual(mail?.arguments, { to: 'bob@example.com', subject: 'Hi', body: 'see you at 5' });
-    const add = tool('add', { a: { type: 'number' }, b: { type: 'number' } }, ['a', 'b'], 'Add two numbers');
-    assert.deepEqual((await callsOf('Add 12 and 30.', { tools: [add] }))[0]?.arguments, { a: 12, b: 30 });
   });
 
   it('is null or absent for what the prompt does not say', async () => {

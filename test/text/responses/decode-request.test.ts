@@ -56,17 +56,12 @@ const CALL = (id: string, name: string, value = '{}'): Body => ({
 const OUTPUT = (id: string, output: unknown): Body => ({ type: 'function_call_output', call_id: id, output });
 
 describe('the conversation of a request', () => {
-  it('is one message of the user when the input is a text', () => {
-    assert.deepEqual(messagesOf('Hello'), [SAID('user', 'Hello')]);
-  });
-
-  it('begins with the instructions', () => {
-    assert.deepEqual(messagesOf('Hello', { instructions: 'Be brief.' }), [
-      SAID('system', 'Be brief.'),
-      SAID('user', 'Hello'),
-    ]);
-    assert.deepEqual(messagesOf('Hello', { instructions: '' }), [SAID('user', 'Hello')]);
-    assert.deepEqual(messagesOf('Hello', { instructions: null }), [SAID('user', 'Hello')]);
+  it('is one message of the user when the input is a text, after the instructions if there are any', () => {
+    const hello = SAID('user', 'Hello');
+    assert.deepEqual(messagesOf('Hello', { instructions: 'Be brief.' }), [SAID('system', 'Be brief.'), hello]);
+    for (const rest of [{}, { instructions: '' }, { instructions: null }]) {
+      assert.deepEqual(messagesOf('Hello', rest), [hello]);
+    }
   });
 
   it('accepts messages in the short form and in the full one', () => {
@@ -246,27 +241,16 @@ describe('the conversation of a request', () => {
     ]);
   });
 
-  it('continues what was stored, without its instructions', () => {
+  it('continues what was stored, without its instructions, and needs no input then', () => {
     const conversation = nameInputItems('resp_1', decode({ ...BODY, instructions: 'Be brief.' }).input);
+    const continued = (rest: Body) =>
+      decode({ model: 'some-model', previous_response_id: 'resp_1', ...rest }, { ...NOTHING_EARLIER, conversation });
 
-    const { request, input } = decode(
-      { model: 'some-model', input: 'And now?', instructions: 'Be long.', previous_response_id: 'resp_1' },
-      { ...NOTHING_EARLIER, conversation },
-    );
+    const { request, input } = continued({ input: 'And now?', instructions: 'Be long.' });
 
     assert.deepEqual(request.messages, [SAID('system', 'Be long.'), SAID('user', 'Hello'), SAID('user', 'And now?')]);
     assert.equal(input.length, 1);
-  });
-
-  it('needs no input when it continues a response', () => {
-    const conversation = nameInputItems('resp_1', decode(BODY).input);
-
-    const { request } = decode(
-      { model: 'some-model', previous_response_id: 'resp_1' },
-      { ...NOTHING_EARLIER, conversation },
-    );
-
-    assert.deepEqual(request.messages, [SAID('user', 'Hello')]);
+    assert.deepEqual(continued({}).request.messages, [SAID('user', 'Hello')]);
   });
 
   it('resolves references to items of the conversation, and to stored ones beside it', () => {
@@ -301,62 +285,42 @@ describe('an invalid input', () => {
   const file = { type: 'input_file', file_id: 'file-1' };
   const audio = { type: 'input_audio', input_audio: { data: '', format: 'wav' } };
   const said = { type: 'input_text', text: 'a' };
+  const user = (...content: readonly object[]) => [{ role: 'user', content }];
+  const url = 'https://a.b/c';
+  const image = (rest: object) => user({ type: 'input_image', ...rest });
+  const atPart = 'input.0.content.0';
+  const missing = 'missing_required_parameter';
   const cases: readonly (readonly [string, unknown, string, string])[] = [
-    ['nothing at all', undefined, 'input', 'missing_required_parameter'],
-    ['null', null, 'input', 'missing_required_parameter'],
-    ['no items', [], 'input', 'missing_required_parameter'],
+    ['nothing at all', undefined, 'input', missing],
+    ['null', null, 'input', missing],
+    ['no items', [], 'input', missing],
     ['a number', 7, 'input', 'invalid_type'],
     ['an item that is a text', ['a'], 'input.0', 'invalid_type'],
-    ['an item of no type', [{ text: 'a' }], 'input.0.type', 'missing_required_parameter'],
+    ['an item of no type', [{ text: 'a' }], 'input.0.type', missing],
     ['an item of another type', [{ type: 'web_search_call', id: 'ws_1' }], 'input.0.type', 'unsupported_value'],
     ['a message of another role', [{ role: 'tool', content: 'a' }], 'input.0.role', 'invalid_value'],
-    ['a message without content', [{ role: 'user' }], 'input.0.content', 'missing_required_parameter'],
+    ['a message without content', [{ role: 'user' }], 'input.0.content', missing],
     ['content that is null', [{ role: 'user', content: null }], 'input.0.content', 'invalid_type'],
-    ['a file', [{ role: 'user', content: [said, file] }], 'input.0.content.1.type', 'unsupported_value'],
-    ['audio', [{ role: 'user', content: [said, audio] }], 'input.0.content.1.type', 'unsupported_value'],
-    [
-      'a part without its text',
-      [{ role: 'user', content: [{ type: 'input_text' }] }],
-      'input.0.content.0.text',
-      'missing_required_parameter',
-    ],
-    [
-      'a part of no type',
-      [{ role: 'user', content: [{ text: 'a' }] }],
-      'input.0.content.0.type',
-      'missing_required_parameter',
-    ],
-    [
-      'a user who answers',
-      [{ role: 'user', content: [{ type: 'output_text', text: 'a' }] }],
-      'input.0.content.0.type',
-      'unsupported_value',
-    ],
-    ['an assistant who asks', [{ role: 'assistant', content: [said] }], 'input.0.content.0.type', 'unsupported_value'],
+    ['a file', user(said, file), 'input.0.content.1.type', 'unsupported_value'],
+    ['audio', user(said, audio), 'input.0.content.1.type', 'unsupported_value'],
+    ['a part without its text', user({ type: 'input_text' }), `${atPart}.text`, missing],
+    ['a part of no type', user({ text: 'a' }), `${atPart}.type`, missing],
+    ['a user who answers', user({ type: 'output_text', text: 'a' }), `${atPart}.type`, 'unsupported_value'],
+    ['an assistant who asks', [{ role: 'assistant', content: [said] }], `${atPart}.type`, 'unsupported_value'],
     [
       'an image of the system',
-      [{ role: 'system', content: [{ type: 'input_image', image_url: 'https://a.b/c' }] }],
-      'input.0.content.0.type',
+      [{ role: 'system', content: [{ type: 'input_image', image_url: url }] }],
+      `${atPart}.type`,
       'unsupported_value',
     ],
     [
       'an image by its file and by its address',
-      [{ role: 'user', content: [{ type: 'input_image', file_id: 'file-1', image_url: 'https://a.b/c' }] }],
-      'input.0.content.0.file_id',
+      image({ file_id: 'file-1', image_url: url }),
+      `${atPart}.file_id`,
       'invalid_value',
     ],
-    [
-      'an image from nowhere',
-      [{ role: 'user', content: [{ type: 'input_image' }] }],
-      'input.0.content.0.image_url',
-      'missing_required_parameter',
-    ],
-    [
-      'an image by another scheme',
-      [{ role: 'user', content: [{ type: 'input_image', image_url: 'ftp://a.b/c' }] }],
-      'input.0.content.0.image_url',
-      'invalid_image_url',
-    ],
+    ['an image from nowhere', image({}), `${atPart}.image_url`, missing],
+    ['an image by another scheme', image({ image_url: 'ftp://a.b/c' }), `${atPart}.image_url`, 'invalid_image_url'],
     [
       'a compaction that is damaged',
       [{ type: 'compaction', encrypted_content: 'dkc1.AAAAŁŁŁŁ' }],
@@ -365,22 +329,17 @@ describe('an invalid input', () => {
     ],
     [
       'an image of a phone',
-      [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/heic;base64,AAEC' }] }],
-      'input.0.content.0.image_url',
+      image({ image_url: 'data:image/heic;base64,AAEC' }),
+      `${atPart}.image_url`,
       'invalid_image_url',
     ],
     [
       'an image in another detail',
-      [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://a.b/c', detail: 'original' }] }],
-      'input.0.content.0.detail',
+      image({ image_url: url, detail: 'original' }),
+      `${atPart}.detail`,
       'unsupported_value',
     ],
-    [
-      'a call without arguments',
-      [{ type: 'function_call', call_id: 'a', name: 'f' }],
-      'input.0.arguments',
-      'missing_required_parameter',
-    ],
+    ['a call without arguments', [{ type: 'function_call', call_id: 'a', name: 'f' }], 'input.0.arguments', missing],
     ['an output of no call', [OUTPUT('call_1', 'x')], 'input.0.call_id', 'invalid_value'],
     ['an output before its call', [OUTPUT('call_1', 'x'), CALL('call_1', 'f')], 'input.0.call_id', 'invalid_value'],
     [
@@ -561,6 +520,7 @@ describe('the parameters of a request', () => {
 describe('an invalid parameter', () => {
   const tools = [FUNCTION('f')];
   const format = (value: Body): Body => ({ text: { format: value } });
+  const allowed = (changes: Body): Body => ({ tool_choice: { type: 'allowed_tools', ...changes }, tools });
   const cases: readonly (readonly [Body, string, string])[] = [
     [{ nonsense: 1 }, 'nonsense', 'unknown_parameter'],
     [{ model: undefined }, 'model', 'missing_required_parameter'],
@@ -603,18 +563,10 @@ describe('an invalid parameter', () => {
     [{ tool_choice: { type: 'mcp' }, tools }, 'tool_choice.type', 'unsupported_parameter'],
     [{ tool_choice: { type: 'function' }, tools }, 'tool_choice.name', 'missing_required_parameter'],
     [{ tool_choice: FUNCTION('g'), tools }, 'tool_choice.name', 'invalid_value'],
-    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] }, tools }, 'tool_choice.tools', 'invalid_value'],
-    [{ tool_choice: { type: 'allowed_tools', mode: 'any', tools }, tools }, 'tool_choice.mode', 'invalid_value'],
-    [
-      { tool_choice: { type: 'allowed_tools', tools: [FUNCTION('g')] }, tools },
-      'tool_choice.tools.0.name',
-      'invalid_value',
-    ],
-    [
-      { tool_choice: { type: 'allowed_tools', tools: [{ type: 'mcp' }] }, tools },
-      'tool_choice.tools.0.type',
-      'unsupported_parameter',
-    ],
+    [allowed({ mode: 'auto', tools: [] }), 'tool_choice.tools', 'invalid_value'],
+    [allowed({ mode: 'any', tools }), 'tool_choice.mode', 'invalid_value'],
+    [allowed({ tools: [FUNCTION('g')] }), 'tool_choice.tools.0.name', 'invalid_value'],
+    [allowed({ tools: [{ type: 'mcp' }] }), 'tool_choice.tools.0.type', 'unsupported_parameter'],
     [format({ type: 'xml' }), 'text.format.type', 'invalid_value'],
     [format({}), 'text.format.type', 'missing_required_parameter'],
     [format({ type: 'json_schema', schema: {} }), 'text.format.name', 'invalid_value'],
@@ -628,8 +580,7 @@ describe('an invalid parameter', () => {
   }
 
   it('names the tools that there are', () => {
-    const allowed = { type: 'allowed_tools', tools: [{ type: 'mcp' }] };
-    for (const body of [{ tools: [{ type: 'mcp' }] }, { tools, tool_choice: allowed }]) {
+    for (const body of [{ tools: [{ type: 'mcp' }] }, allowed({ tools: [{ type: 'mcp' }] })]) {
       assert.throws(() => decode({ ...BODY, ...body }), /only "function" and "image_generation" are supported/);
     }
   });

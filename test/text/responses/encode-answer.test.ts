@@ -99,26 +99,16 @@ describe('the stream of a response', () => {
     );
   });
 
-  it('returns reasoning as a summary, the only form that both documents define', () => {
-    const { events, answer } = answerOf([reasoning('Let me see.'), text('Hi'), finish('stop')], {
-      reasoning: { summary: 'auto' },
-    });
-
-    assert.deepEqual(typesOf(events).slice(2, 8), [
-      'output_item.added',
-      'reasoning_summary_part.added',
-      'reasoning_summary_text.delta',
-      'reasoning_summary_text.done',
-      'reasoning_summary_part.done',
-      'output_item.done',
-    ]);
-    assert.deepEqual(answer.output[0], {
-      id: 'rs_01TEST_0',
-      type: 'reasoning',
-      status: 'completed',
-      summary: [{ type: 'summary_text', text: 'Let me see.' }],
-    });
-    readStrictly(events);
+  it('returns reasoning as a summary, the only form that both documents define, asked for or not', () => {
+    for (const parameters of [{}, { reasoning: { summary: 'auto' } }]) {
+      const { answer } = answerOf([reasoning('Let me see.'), text('Hi'), finish('stop')], parameters);
+      assert.deepEqual(answer.output[0], {
+        id: 'rs_01TEST_0',
+        type: 'reasoning',
+        status: 'completed',
+        summary: [{ type: 'summary_text', text: 'Let me see.' }],
+      });
+    }
   });
 
   it('goes from text to a call in two items', () => {
@@ -157,37 +147,70 @@ describe('the stream of a response', () => {
     assert.match(next, /output_item\.done.*output_item\.added/s);
   });
 
-  it('serializes parallel calls', () => {
-    const { events, answer } = answerOf([
-      call(0, 'a'),
-      call(1, 'b'),
-      args(1, '{"y":'),
-      args(0, '{"x":'),
-      args(1, '2}'),
-      args(0, '1}'),
-      call(2, 'c'),
-      args(2, '{}'),
-      finish('tool_calls'),
-    ]);
+  const cases: readonly (readonly [string, readonly TextEvent[], readonly unknown[]])[] = [
+    [
+      'serializes parallel calls',
+      [
+        call(0, 'a'),
+        call(1, 'b'),
+        args(1, '{"y":'),
+        args(0, '{"x":'),
+        args(1, '2}'),
+        args(0, '1}'),
+        call(2, 'c'),
+        args(2, '{}'),
+        finish('tool_calls'),
+      ],
+      [
+        ['a', '{"x":1}', 'completed'],
+        ['b', '{"y":2}', 'completed'],
+        ['c', '{}', 'completed'],
+      ],
+    ],
+    [
+      'begins a new message after a call, even one without arguments',
+      [text('a'), call(0, 'f'), text('b'), text('c'), finish('stop')],
+      [
+        ['message', 'a', 'completed'],
+        ['f', '', 'completed'],
+        ['message', 'bc', 'completed'],
+      ],
+    ],
+    [
+      'has no text when reasoning used up the cap',
+      [text(''), reasoning('Hm'), finish('length')],
+      [['reasoning', 'Hm', 'incomplete']],
+    ],
+    ['has no item when nothing was said before the cap', [text(''), finish('length')], []],
+    [
+      'distinguishes the truncated call from complete ones',
+      [call(0, 'a'), args(0, '{}'), call(1, 'b'), args(1, '{"city":"Os'), finish('length')],
+      [
+        ['a', '{}', 'completed'],
+        ['b', '{"city":"Os', 'incomplete'],
+      ],
+    ],
+    [
+      'ignores events after the end, of other choices, and arguments of calls that never began',
+      [
+        { type: 'text', choice: 1, text: 'another' },
+        args(4, '{}'),
+        text('this'),
+        finish('stop'),
+        text('later'),
+        { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 } },
+      ],
+      [['message', 'this', 'completed']],
+    ],
+  ];
+  for (const [what, said, items] of cases) {
+    it(what, () => {
+      const { events, answer } = answerOf(said);
 
-    assert.deepEqual(itemsOf(answer), [
-      ['a', '{"x":1}', 'completed'],
-      ['b', '{"y":2}', 'completed'],
-      ['c', '{}', 'completed'],
-    ]);
-    assert.deepEqual(readStrictly(events), { done: answer.output, open: undefined });
-  });
-
-  it('begins a new message after a call, even one without arguments', () => {
-    const { events, answer } = answerOf([text('a'), call(0, 'f'), text('b'), text('c'), finish('stop')]);
-
-    assert.deepEqual(itemsOf(answer), [
-      ['message', 'a', 'completed'],
-      ['f', '', 'completed'],
-      ['message', 'bc', 'completed'],
-    ]);
-    readStrictly(events);
-  });
+      assert.deepEqual(itemsOf(answer), items);
+      readStrictly(events);
+    });
+  }
 
   it('streams text after a call whose arguments arrived at once', () => {
     const encoder = encoderFor();
@@ -206,22 +229,6 @@ describe('the stream of a response', () => {
     assert.deepEqual(itemsOf(answer), [['message', 'Once upon', 'incomplete']]);
     assert.equal(events.at(-1)?.type, 'response.incomplete');
     readStrictly(events);
-  });
-
-  it('has no text when reasoning used up the cap', () => {
-    const { answer } = answerOf([text(''), reasoning('Hm'), finish('length')]);
-
-    assert.deepEqual(itemsOf(answer), [['reasoning', 'Hm', 'incomplete']]);
-    assert.deepEqual(answerOf([text(''), finish('length')]).answer.output, []);
-  });
-
-  it('distinguishes the truncated call from complete ones', () => {
-    const { answer } = answerOf([call(0, 'a'), args(0, '{}'), call(1, 'b'), args(1, '{"city":"Os'), finish('length')]);
-
-    assert.deepEqual(itemsOf(answer), [
-      ['a', '{}', 'completed'],
-      ['b', '{"city":"Os', 'incomplete'],
-    ]);
   });
 
   it('names the filter that ended it', () => {
@@ -304,20 +311,6 @@ describe('the stream of a response', () => {
     assert.deepEqual(codeOf(400), { code: 'invalid_prompt', message: PROBLEM.message });
   });
 
-  it('ignores events after the end, of other choices, and arguments of calls that never began', () => {
-    const { events, answer } = answerOf([
-      { type: 'text', choice: 1, text: 'another' },
-      args(4, '{}'),
-      text('this'),
-      finish('stop'),
-      text('later'),
-      { type: 'usage', usage: { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, reasoningTokens: 0 } },
-    ]);
-
-    assert.deepEqual(itemsOf(answer), [['message', 'this', 'completed']]);
-    readStrictly(events);
-  });
-
   it('has log probabilities when requested, and only then', () => {
     const token = {
       token: 'Hi',
@@ -345,24 +338,9 @@ describe('the stream of a response', () => {
     const unasked = answerOf(said);
     assert.deepEqual(unasked.events.find(({ type }) => type === 'response.output_text.delta')?.['logprobs'], []);
   });
-
-  it('returns reasoning in an encrypted form that a later request can include', () => {
-    const { answer } = answerOf([reasoning('Let me see.'), text('Hi'), finish('stop')], {
-      include: ['reasoning.encrypted_content'],
-      reasoning: { summary: 'detailed' },
-    });
-
-    assert.equal(typeof answer.output[0]?.['encrypted_content'], 'string');
-  });
 });
 
 describe('the response object', () => {
-  it('is the same streamed and not', () => {
-    const { events, answer } = answerOf([reasoning('a'), text('b'), finish('stop')]);
-
-    assert.deepEqual(events.at(-1)?.['response'], answer);
-  });
-
   it('has times and usage', () => {
     const { answer, events } = answerOf([text('b'), finish('stop')]);
 

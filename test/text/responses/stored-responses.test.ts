@@ -117,20 +117,13 @@ const isNotFound = (error: unknown): boolean =>
   error.code === 'previous_response_not_found';
 
 describe('a stored response', () => {
-  it('is read as it was returned, field by field', async () => {
-    const { id, accountId, response } = await keep(newAccount());
-
-    const read = await readResponse(database, accountId, id, AT_ONCE);
-
-    assert.equal(JSON.stringify(read), JSON.stringify(response));
-  });
-
-  it('is written once', async () => {
+  it('is written once, and read as it was returned, field by field', async () => {
     const { id, accountId, response } = await keep(newAccount());
 
     await keep(accountId, { id, said: [text('Another'), finish('stop')] });
 
-    assert.deepEqual(await readResponse(database, accountId, id, AT_ONCE), response);
+    const read = await readResponse(database, accountId, id, AT_ONCE);
+    assert.equal(JSON.stringify(read), JSON.stringify(response));
   });
 
   it('preserves text that a database cannot store as JSON', async () => {

@@ -1,4 +1,7 @@
-/** Chat completions passed on from an upstream of the same interface, streamed and not, over real sockets. */
+/**
+ * Chat completions passed on from an upstream of the same interface, streamed and not, over real sockets; and what a
+ * client receives instead of deviations from OpenAI's document.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
@@ -40,6 +43,9 @@ describe('chat completions of an upstream', () => {
     const frames = await framesOf(bench.router, await chatCall(model, { stream: true, ...changes }));
     return { frames, chunks: frames.map(dataOf) };
   };
+  const chunk = (delta: Json, finish?: unknown, rest: Json = {}): Json => ({
+    choices: [{ index: 0, delta, ...rest, ...(finish === undefined ? {} : { finish_reason: finish }) }],
+  });
   const noLeak = (text: string): void => {
     for (const secret of ['vendor', 'Vendor', 'upstream', '9b', SECRET, upstream.host, 'cost', '0.000']) {
       assert.ok(!text.includes(secret), `${secret} is in ${text}`);
@@ -382,34 +388,16 @@ describe('chat completions of an upstream', () => {
   it('passes logprobs on, and every parallel tool call', async () => {
     const events = chatChunks({ text: ['a'] });
     const logprobs = { content: [{ token: 'a', logprob: -0.1, bytes: [97], top_logprobs: [] }], refusal: null };
-    const piece = (index: number, text: string): Json => ({
-      choices: [{ index: 0, delta: { tool_calls: [{ index, function: { arguments: text } }] }, finish_reason: null }],
-    });
-    const begin = (index: number): Json => ({
-      choices: [
-        {
-          index: 0,
-          delta: {
-            tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: `f${index}`, arguments: '' } }],
-          },
-          logprobs,
-          finish_reason: null,
-        },
-      ],
-    });
-    upstream.script({
-      events: [
-        events[0],
-        begin(0),
-        begin(1),
-        piece(1, '{"b"'),
-        piece(0, '{"a"'),
-        piece(1, ':2}'),
-        piece(0, ':1}'),
-        events.at(-1),
-        '[DONE]',
-      ],
-    });
+    const piece = (index: number, text: string): Json =>
+      chunk({ tool_calls: [{ index, function: { arguments: text } }] }, null);
+    const begin = (index: number): Json => {
+      const called = { name: `f${index}`, arguments: '' };
+      return chunk({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: called }] }, null, {
+        logprobs,
+      });
+    };
+    const pieces = [piece(1, '{"b"'), piece(0, '{"a"'), piece(1, ':2}'), piece(0, ':1}')];
+    upstream.script({ events: [events[0], begin(0), begin(1), ...pieces, events.at(-1), '[DONE]'] });
     const { chunks } = await streamed();
     const texts = ['', ''];
     for (const { choices } of chunks) {
@@ -418,5 +406,99 @@ describe('chat completions of an upstream', () => {
     }
     assert.deepEqual(texts, ['{"a":1}', '{"b":2}']);
     assert.deepEqual(choiceOf(chunks[1])['logprobs'], logprobs);
+  });
+
+  describe('that deviates from OpenAI’s document', () => {
+    const called = (id: string, text: string): Json =>
+      chunk({ tool_calls: [{ index: 0, id, type: 'function', function: { name: 'f', arguments: text } }] }, null);
+    const deltasOf = (chunks: readonly Json[]): unknown[] =>
+      chunks.flatMap(({ choices }) => (choices as { delta: { tool_calls?: unknown[] } }[])[0]?.delta.tool_calls ?? []);
+
+    it('an end without [DONE] is accepted, when every choice has ended', async () => {
+      upstream.script({ withoutDone: true });
+      const { chunks } = await streamed();
+      assert.equal(saidIn(chunks), 'Hello, wörld 🌍!');
+    });
+
+    it('a missing finish reason is added', async () => {
+      upstream.script({ events: [chunk({ content: 'So' }, null), '[DONE]'] });
+      const { chunks } = await streamed();
+      assert.deepEqual(chunks.at(-1)?.['choices'], [{ index: 0, delta: {}, finish_reason: 'stop' }]);
+    });
+
+    it('finish reasons that OpenAI does not have', async () => {
+      for (const [theirs, ours] of [
+        ['', null],
+        ['eos', 'stop'],
+        ['max_tokens', 'length'],
+        ['function_call', 'tool_calls'],
+        ['SAFETY', 'content_filter'],
+      ]) {
+        upstream.script({ events: [chunk({ content: 'So' }, theirs), '[DONE]'] });
+        const { chunks } = await streamed();
+        assert.equal(choiceOf(chunks[0])['finish_reason'], ours, String(theirs));
+      }
+    });
+
+    it('calls without index, type or id, and repeated ids', async () => {
+      upstream.script({
+        events: [
+          chunk({ tool_calls: [{ id: 'a', function: { name: 'f', arguments: { x: 1 } } }] }),
+          chunk({ tool_calls: [{ function: { name: 'g', arguments: '{' } }] }),
+          chunk({ tool_calls: [{ function: { arguments: '}' } }] }),
+          chunk({}, 'tool_calls'),
+          '[DONE]',
+        ],
+      });
+      const [first, second, third] = deltasOf((await streamed()).chunks) as { id: string }[];
+      assert.deepEqual(first, { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } });
+      const { id = '', ...rest } = second ?? {};
+      assert.match(id, /^call_\w{24}$/);
+      assert.deepEqual(rest, { index: 1, type: 'function', function: { name: 'g', arguments: '{' } });
+      assert.deepEqual(third, { index: 1, function: { arguments: '}' } });
+
+      upstream.script({ events: [called('a', ''), called('a', '{}'), chunk({}, 'tool_calls')] });
+      assert.deepEqual(deltasOf((await streamed()).chunks)[1], { index: 0, function: { arguments: '{}' } });
+    });
+
+    it('calls that all have the index 0', async () => {
+      upstream.script({ events: [called('a', '{}'), called('b', '{}'), chunk({}, 'stop')] });
+      const calls = deltasOf((await streamed()).chunks) as { index: number; id: string }[];
+      assert.deepEqual(
+        calls.map(({ index, id }) => [index, id]),
+        [
+          [0, 'a'],
+          [1, 'b'],
+        ],
+      );
+    });
+
+    it('an event that spans lines, chunks without choices, and event names', async () => {
+      const spread = JSON.stringify(chunk({ content: 'So\nit is' }, null), undefined, 2);
+      const lines = spread.split('\n').map((line) => `data: ${line}\r\n`);
+      upstream.script({
+        bytes: Buffer.from(
+          [
+            '\uFEFF: hello\r\n\r\n',
+            'data:{"choices":[],"prompt_filter_results":[]}\r\n\r\n',
+            'event: ping\ndata: {}\n\n',
+            ...lines,
+            '\r\n',
+            'event:message\rdata:{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\r\r',
+            'retry: 10\nid: 7\ndata: [DONE]',
+          ].join(''),
+        ),
+      });
+      const { chunks } = await streamed();
+      assert.equal(saidIn(chunks), 'So\nit is');
+      assert.equal(chunks.length, 2);
+    });
+
+    it('an event of some megabytes', async () => {
+      const long = 'x'.repeat(3 * 1024 * 1024);
+      upstream.script({ events: [chunk({ content: long }, null), chunk({}, 'stop'), '[DONE]'] });
+      const { chunks } = await streamed();
+      assert.equal(saidIn(chunks).length, long.length);
+    });
   });
 });

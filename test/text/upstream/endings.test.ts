@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TextModelDefinition } from '../../../src/catalogue/text-definition.ts';
 import { TextFailure } from '../../../src/text/text-failure.ts';
+import { createGate } from '../../support/held-answers.ts';
 import { letPass } from '../../support/let-pass.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import type { Json } from './scripted-answers.ts';
@@ -21,13 +22,6 @@ import {
   textModel,
 } from './upstream-bench.ts';
 import type { Bench } from './upstream-bench.ts';
-
-/** A promise that resolves when it is opened. */
-function gate(): { readonly passed: Promise<void>; open(): void } {
-  let open = (): void => undefined;
-  const passed = new Promise<void>((resolve) => (open = resolve));
-  return { passed, open: () => open() };
-}
 
 describe('a call of an upstream', () => {
   let upstream: TestUpstream;
@@ -89,8 +83,8 @@ describe('a call of an upstream', () => {
 
     it('is not timed out because of a slow reader', async () => {
       model = { ...model, limits: { idleSeconds: 1 } };
-      const holds = [gate(), gate()] as const;
-      upstream.script({ pace: (index) => holds[index - 2]?.passed ?? Promise.resolve() });
+      const holds = [createGate(), createGate()] as const;
+      upstream.script({ pace: (index) => holds[index - 2]?.opened ?? Promise.resolve() });
       const opened = await open(bench.router, await chatCall(model, { stream: true }));
       assert.equal(opened.kind, 'frames');
       const pieces = opened.frames[Symbol.asyncIterator]();

@@ -93,22 +93,14 @@ describe('an upstream that misbehaves', () => {
       return failure instanceof TextFailure ? failure.reason : failure;
     };
 
-    assert.deepEqual(await rejectionFor({ param: 'temperature', code: 'unsupported_value' }, { temperature: 0.3 }), [
-      'temperature',
-      'unsupported_value',
-    ]);
-    assert.deepEqual(await rejectionFor({ param: 'messages[0].content', code: 'vendor_word' }, {}), [
-      'messages.0.content',
-      'invalid_value',
-    ]);
-    assert.deepEqual(await rejectionFor({ param: 'max_tokens' }, { max_completion_tokens: 10 }), [
-      'max_completion_tokens',
-      'invalid_value',
-    ]);
-    assert.deepEqual(await rejectionFor({ param: 'reasoning_effort' }, { reasoning: { effort: 'low' } }), [
-      'reasoning',
-      'invalid_value',
-    ]);
+    for (const [error, changes, expected] of [
+      [{ param: 'temperature', code: 'unsupported_value' }, { temperature: 0.3 }, ['temperature', 'unsupported_value']],
+      [{ param: 'messages[0].content', code: 'vendor_word' }, {}, ['messages.0.content', 'invalid_value']],
+      [{ param: 'max_tokens' }, { max_completion_tokens: 10 }, ['max_completion_tokens', 'invalid_value']],
+      [{ param: 'reasoning_effort' }, { reasoning: { effort: 'low' } }, ['reasoning', 'invalid_value']],
+    ] as const) {
+      assert.deepEqual(await rejectionFor(error, changes), expected);
+    }
     // A parameter that the client has not sent is not the client's error.
     for (const param of ['max_tokens', 'top_k', 'model', 'vendor words', 7, 'stream_options']) {
       assert.equal(await rejectionFor({ param }, {}), 'upstream_refused', String(param));

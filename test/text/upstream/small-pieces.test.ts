@@ -90,12 +90,4 @@ describe('an event', () => {
 
     assert.deepEqual(events, ['a']);
   });
-
-  it('whose line arrives byte by byte is complete', () => {
-    const events: string[] = [];
-    const splitter = new EventSplitter((_name, data) => events.push(data));
-    for (const byte of Buffer.from(`data: ${'é'.repeat(5_000)}\n\n`)) splitter.push(Buffer.of(byte));
-
-    assert.deepEqual(events, ['é'.repeat(5_000)]);
-  });
 });

@@ -28,6 +28,8 @@ function split(pieces: readonly Buffer[]): Event[] {
   return events;
 }
 
+const bytewise = (bytes: Buffer): Buffer[] => [...bytes].map((byte) => Buffer.from([byte]));
+
 function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const offsets = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...offsets].map((from, index) => bytes.subarray(from, offsets[index] ?? bytes.length));
@@ -43,50 +45,20 @@ const lineEnd = fc.constantFrom('\n' as const, '\r\n' as const, '\r' as const);
 
 describe('server-sent events', () => {
   it('are parsed in any framing', () => {
+    const unnamed = (...texts: readonly string[]): Event[] => texts.map((text) => [undefined, text]);
     for (const [text, events] of [
-      [
-        'data: a\n\ndata:b\n\n',
-        [
-          [undefined, 'a'],
-          [undefined, 'b'],
-        ],
-      ],
-      [
-        'data: a\r\n\r\ndata:  b\r\n\r\n',
-        [
-          [undefined, 'a'],
-          [undefined, ' b'],
-        ],
-      ],
-      [
-        'data: a\r\rdata\r\r',
-        [
-          [undefined, 'a'],
-          [undefined, ''],
-        ],
-      ],
-      [': comment\n\ndata: a\n:\ndata: b\n\n', [[undefined, 'a\nb']]],
-      [
-        'event: x\nid: 1\nretry: 3\ndata: a\n\nevent: y\n\ndata: b\n\n',
-        [
-          ['x', 'a'],
-          [undefined, 'b'],
-        ],
-      ],
-      [
-        '\uFEFFdata: a\n\n\n\n\ndata: b',
-        [
-          [undefined, 'a'],
-          [undefined, 'b'],
-        ],
-      ],
-      ['data: a\ndatabase: x\n data: y\nunknown\n\n', [[undefined, 'a']]],
+      ['data: a\n\ndata:b\n\n', unnamed('a', 'b')],
+      ['data: a\r\n\r\ndata:  b\r\n\r\n', unnamed('a', ' b')],
+      ['data: a\r\rdata\r\r', unnamed('a', '')],
+      [': comment\n\ndata: a\n:\ndata: b\n\n', unnamed('a\nb')],
+      ['event: x\nid: 1\nretry: 3\ndata: a\n\nevent: y\n\ndata: b\n\n', [['x', 'a'], ...unnamed('b')]],
+      ['\uFEFFdata: a\n\n\n\n\ndata: b', unnamed('a', 'b')],
+      ['data: a\ndatabase: x\n data: y\nunknown\n\n', unnamed('a')],
       ['', []],
       ['\n\n', []],
     ] as const) {
-      assert.deepEqual(split([Buffer.from(text)]), events, JSON.stringify(text));
       const bytes = Buffer.from(text);
-      assert.deepEqual(split([...bytes].map((byte) => Buffer.from([byte]))), events, JSON.stringify(text));
+      for (const pieces of [[bytes], bytewise(bytes)]) assert.deepEqual(split(pieces), events, JSON.stringify(text));
     }
   });
 
@@ -102,7 +74,7 @@ describe('server-sent events', () => {
         const bytes = Buffer.from(text);
         const whole = split([bytes]);
         assert.deepEqual(split(cutAt(bytes, offsets)), whole);
-        assert.deepEqual(split([...bytes].map((byte) => Buffer.from([byte]))), whole);
+        assert.deepEqual(split(bytewise(bytes)), whole);
       }),
       { numRuns: 300 },
     );
@@ -180,13 +152,7 @@ describe('a stream to the client', () => {
         { numRuns: 100 },
       );
       const bytes = streamBytes({ lineEnd: '\r\n' }, events);
-      assert.deepEqual(
-        read(
-          reader(),
-          [...bytes].map((byte) => Buffer.from([byte])),
-        ),
-        expected,
-      );
+      assert.deepEqual(read(reader(), bytewise(bytes)), expected);
     }
   });
 
@@ -196,21 +162,12 @@ describe('a stream to the client', () => {
   /** The events of a choice, in the order in which a model sends them. */
   const said = (choice: number): fc.Arbitrary<TextEvent[]> => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+    const type = fc.constantFrom('text' as const, 'refusal' as const, 'reasoning' as const);
+    const alternatives = [{ token: 'b', logprob: -2, bytes: null }];
+    const logprobs = [{ token: 'a', logprob: -0.5, bytes: [97], alternatives }];
     const talk = fc.oneof(
-      fc.record({ type: fc.constant('text' as const), choice: fc.constant(choice), text }, PLAIN),
-      fc.record({ type: fc.constant('refusal' as const), choice: fc.constant(choice), text }, PLAIN),
-      fc.record({ type: fc.constant('reasoning' as const), choice: fc.constant(choice), text }, PLAIN),
-      fc.record(
-        {
-          type: fc.constant('text' as const),
-          choice: fc.constant(choice),
-          text,
-          logprobs: fc.constant([
-            { token: 'a', logprob: -0.5, bytes: [97], alternatives: [{ token: 'b', logprob: -2, bytes: null }] },
-          ]),
-        },
-        PLAIN,
-      ),
+      { weight: 3, arbitrary: fc.tuple(type, text).map(([type, text]): TextEvent => ({ type, choice, text })) },
+      { weight: 1, arbitrary: text.map((text): TextEvent => ({ type: 'text', choice, text, logprobs })) },
     );
     const dictated = fc.array(fc.tuple(fc.nat(3), text), { maxLength: 8 });
     const reason = fc.constantFrom<FinishReason>('length', 'content_filter', 'tool_calls');

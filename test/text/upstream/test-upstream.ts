@@ -35,8 +35,6 @@ export interface Behaviour {
   readonly usageOnEvery?: boolean;
   readonly withoutDone?: boolean;
   readonly lineEnd?: '\n' | '\r\n' | '\r';
-  /** The stream is written in pieces of this many bytes. */
-  readonly cut?: number;
   /** A comment precedes each event. */
   readonly comments?: boolean;
   readonly reasoningField?: 'reasoning' | 'reasoning_content';
@@ -67,8 +65,6 @@ export interface TestUpstream {
   script(...behaviours: readonly Behaviour[]): void;
   /** Waits until the client of a request has disconnected. */
   gone(index?: number): Promise<void>;
-  /** Ends keep-alive connections, as servers do with idle ones. */
-  dropConnections(): void;
   close(): Promise<void>;
 }
 
@@ -94,7 +90,6 @@ export async function startTestUpstream(): Promise<TestUpstream> {
       behaviours = scripted;
     },
     gone: (index = 0) => waitFor('the upstream’s client has gone', () => requests[index]?.isGone === true),
-    dropConnections: () => server.closeIdleConnections(),
     async close() {
       server.closeAllConnections();
       server.close();
@@ -140,7 +135,7 @@ async function answer(behaviour: Behaviour, received: Received, outgoing: Server
   if (behaviour.silentAfter === 'head') return;
   if (behaviour.bytes === undefined) await stream(behaviour, received, outgoing);
   else {
-    for (const piece of piecesOf(behaviour.bytes, behaviour.cut)) await write(outgoing, received, piece);
+    if (behaviour.bytes.length > 0) await write(outgoing, received, behaviour.bytes);
     outgoing.end();
   }
 }
@@ -191,10 +186,8 @@ async function stream(behaviour: Behaviour, received: Received, outgoing: Server
     const said = isError
       ? { error: { message: 'secret-host.internal ran out of memory', type: 'server_error', code: 500 } }
       : event;
-    for (const piece of piecesOf(Buffer.from(frame(behaviour, said)), behaviour.cut)) {
-      if (received.isGone) return;
-      await write(outgoing, received, piece);
-    }
+    if (received.isGone) return;
+    await write(outgoing, received, Buffer.from(frame(behaviour, said)));
     if (isError) break;
   }
   outgoing.end();
@@ -210,12 +203,6 @@ function frame({ lineEnd = '\n', comments = false }: Behaviour, event: unknown):
     '',
   ];
   return lines.map((line) => `${line}${lineEnd}`).join('');
-}
-
-function piecesOf(bytes: Buffer, size = bytes.length): readonly Buffer[] {
-  const pieces: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
-  return pieces;
 }
 
 /** Waits until the connection has accepted it: a server with a slow reader stops here. */
