@@ -73,11 +73,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
   'src/standalone/first-run-answer.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a line of our own child' },
   'src/standalone/instance.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
   'src/standalone/logs.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a log line of our own children' },
-  'src/standalone/processes.ts': {
-    uses: { 'JSON.parse': 1 },
-    of: 'our own',
-    bound: 'a file of the data directory',
-  },
+  'src/standalone/processes.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
   'src/standalone/secrets.ts': { uses: { 'JSON.parse': 1 }, of: 'our own', bound: 'a file of the data directory' },
   'src/standalone/temporal-cli-sources.ts': {
     uses: { '.json': 1 },
@@ -163,11 +159,7 @@ export const PARSERS: Readonly<Record<string, ReviewedParser>> = {
     of: 'clients',
     bound: 'escapes in 64 kB of a text, then others get a turn',
   },
-  'src/transcripts/formats.ts': {
-    uses: { TextDecoder: 1 },
-    of: 'upstreams',
-    bound: 'the first 4 kB of a file',
-  },
+  'src/transcripts/formats.ts': { uses: { TextDecoder: 1 }, of: 'upstreams', bound: 'the first 4 kB of a file' },
   'src/text/tools/image-tool.ts': {
     uses: { 'JSON.parse': 1 },
     of: 'upstreams',

@@ -73,9 +73,11 @@ describe("an operator's model file", () => {
 
   it('is rejected with its name, the position and the reason', async () => {
     const changed = (changes: object): string => JSON.stringify({ ...definition(), ...changes });
-    const { limits } = definition();
+    const { limits, inputSchema } = definition();
+    const seed = { type: 'integer', minimum: 0, default: -1 };
     const cases: [string, RegExp][] = [
       ['{"name":', /JSON/],
+      ['{\n  "name": "a",\n  "modality" "image"\n}', /line 3,? column 14/],
       ['[]', /^invalid model file: type: got array, want object$/],
       [changed({ nmae: 'x' }), /^additional properties not allowed: nmae$/],
       [changed({ pricing: undefined }), /^invalid model file: missing property: pricing$/],
@@ -126,6 +128,10 @@ describe("an operator's model file", () => {
         changed({ inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }),
         /^inputSchema: .*properties\/a\/type/,
       ],
+      [
+        changed({ inputSchema: { ...inputSchema, properties: { prompt: { type: 'string' }, seed } }, pricing: FLAT }),
+        /^inputSchema: a default is not allowed: invalid input: seed: minimum: got -1, want 0$/,
+      ],
       [changed({ examples: [] }), /^invalid model file: examples: minItems: got 0, want 1$/],
       [
         changed({ examples: [{ prompt: 'a' }, { prompt: 'a', resolution: '3k' }] }),
@@ -135,15 +141,6 @@ describe("an operator's model file", () => {
     for (const [content, expected] of cases) assert.match(await messageOf(content), expected);
   });
 
-  it('is rejected when another file has a model with its name', async () => {
-    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition()));
-
-    assert.match(
-      await messageOf(JSON.stringify(definition({ created: 1 }))),
-      /^name: .*a\.json has acme\/images already$/,
-    );
-  });
-
   it('names an image model that answers images, if it is a text model with one', async () => {
     const expected = /^imageModel: there is no model called \S+ that answers \/v1\/images\/generations$/;
     for (const imageModel of ['no/such', 'acme/text']) {
@@ -151,53 +148,22 @@ describe("an operator's model file", () => {
     }
   });
 
-  it('may name an image model that is in another directory', async () => {
-    await writeFile(
-      path.join(directory, 'a.json'),
-      JSON.stringify(textDefinition({ name: 'acme/drawing', imageModel: 'darkroom/scene' })),
-    );
+  it('may name a replacement, and an image model, that is in another directory', async () => {
+    const other = 'darkroom/scene';
+    const drawing = textDefinition({ name: 'acme/drawing', imageModel: other });
+    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ replacement: other })));
+    await writeFile(path.join(directory, 'b.json'), JSON.stringify(drawing));
+
     const models = await loadModels([directory, packageFile('models')], PROTOCOLS);
+
+    assert.equal(models.find(({ name }) => name === 'acme/images')?.replacement, other);
     assert.ok(models.some(({ name }) => name === 'acme/drawing'));
-  });
-
-  it('may name a replacement that is in another directory', async () => {
-    const replacement = 'darkroom/scene';
-    await writeFile(path.join(directory, 'a.json'), JSON.stringify(definition({ replacement })));
-
-    const models = await loadModels([directory, packageFile('models')], PROTOCOLS);
-
-    assert.equal(models.find(({ name }) => name === 'acme/images')?.replacement, replacement);
-  });
-
-  it('is rejected when a default is not a valid value of its schema', async () => {
-    const { inputSchema } = definition();
-    const properties = { prompt: { type: 'string' }, seed: { type: 'integer', minimum: 0, default: -1 } };
-
-    assert.match(
-      await messageOf(JSON.stringify(definition({ inputSchema: { ...inputSchema, properties }, pricing: FLAT }))),
-      /^inputSchema: a default is not allowed: invalid input: seed: minimum: got -1, want 0$/,
-    );
-  });
-
-  it('is rejected with line and column when it is not JSON', async () => {
-    assert.match(await messageOf('{\n  "name": "a",\n  "modality" "image"\n}'), /line 3,? column 14/);
   });
 
   it('may begin with a byte order mark', async () => {
     await writeFile(path.join(directory, 'a.json'), `\uFEFF${JSON.stringify(definition())}`);
 
     assert.equal((await loadModels([directory], PROTOCOLS)).length, 1);
-  });
-
-  it('is reported together with every other invalid file, one per line', async () => {
-    await writeFile(path.join(directory, 'a.json'), '{');
-    await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition()));
-    await writeFile(path.join(directory, 'c.json'), '[]');
-
-    await assert.rejects(loadModels([directory], PROTOCOLS), {
-      name: 'ModelFilesError',
-      message: /^\S*a\.json: .*\n\S*c\.json: .*$/,
-    });
   });
 
   it('is rejected when it is not a file, or does not exist', async () => {
@@ -214,7 +180,7 @@ describe("an operator's model file", () => {
     });
   });
 
-  it('is reported together with all other invalid files', async () => {
+  it('is reported together with all other invalid files, one per line', async () => {
     await writeFile(path.join(directory, 'a.json'), '{');
     await writeFile(path.join(directory, 'b.json'), JSON.stringify(definition({ replacement: 'no/such' })));
     await writeFile(path.join(directory, 'c.json'), JSON.stringify(definition()));
@@ -229,6 +195,11 @@ describe("an operator's model file", () => {
         ['b.json', 'replacement'],
       ],
     );
+    assert.match(problems[1]?.problem ?? '', /^name: .*b\.json has acme\/images already$/);
+    await assert.rejects(loadModels([directory], PROTOCOLS), {
+      name: 'ModelFilesError',
+      message: /^\S*a\.json: .*\n\S*c\.json: .*\n\S*b\.json: .*$/,
+    });
   });
 
   it('is rejected when it is not UTF-8', async () => {

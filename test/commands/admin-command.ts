@@ -3,6 +3,8 @@ import { fork, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { GIVE_UP_MS } from '@darkroom/testing/wait-for';
 import { packageModule } from '../../src/config/package-root.ts';
+import { writeInstance } from '../../src/standalone/instance.ts';
+import type { Instance } from '../../src/standalone/instance.ts';
 import { builtProgram } from '../support/built-program.ts';
 
 export const ENCRYPTION_KEY = 'an encryption key of at least 32 characters';
@@ -28,6 +30,23 @@ interface AdminReply {
 }
 
 const inherited = () => ({ PATH: process.env['PATH'], HOME: process.env['HOME'] });
+
+/** Writes what the commands read of an installation on a data directory, as if this process were one. */
+export function publishInstance(
+  dataDir: string,
+  known: Pick<Instance, 'environment'> & Partial<Omit<Instance, 'pid'>>,
+): Promise<void> {
+  return writeInstance({
+    apiUrl: 'http://127.0.0.1:1',
+    adminUrl: 'http://127.0.0.1:2',
+    temporalAddress: '127.0.0.1:3',
+    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
+    storeUrl: 'file:///nowhere',
+    dataDir,
+    startedAt: new Date().toISOString(),
+    ...known,
+  });
+}
 
 /** Runs the real program. @param environment all that the process gets in addition to PATH and HOME. */
 export function runAdminCommand(args: readonly string[], environment: Environment): Promise<CommandResult> {

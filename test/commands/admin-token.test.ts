@@ -3,30 +3,15 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { removeInstance, writeInstance } from '../../src/standalone/instance.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
-import { runAdminInHost } from './admin-command.ts';
+import { publishInstance, runAdminInHost } from './admin-command.ts';
 
 let directory: string;
 beforeEach(async () => {
   directory = await temporaryDirectory();
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
-
-/** Pretends that this process is an installation on the directory. */
-async function publish(environment: Readonly<Record<string, string>>): Promise<void> {
-  await writeInstance({
-    apiUrl: 'http://127.0.0.1:1',
-    adminUrl: 'http://127.0.0.1:2',
-    temporalAddress: '127.0.0.1:3',
-    databaseUrl: 'postgres://nobody@127.0.0.1:1/none',
-    storeUrl: 'file:///nowhere',
-    dataDir: directory,
-    startedAt: new Date().toISOString(),
-    environment,
-  });
-}
 
 describe('the admin token of an installation', () => {
   it('is printed from its data directory, whether it runs or not, and alone', async () => {
@@ -35,23 +20,21 @@ describe('the admin token of an installation', () => {
     const stopped = await runAdminInHost(['admin-token', 'show', '--json', '--data-dir', directory], {});
     assert.deepEqual(JSON.parse(stopped.stdout), { token: adminToken });
 
-    await publish({ ADMIN_TOKEN: adminToken });
+    await publishInstance(directory, { environment: { ADMIN_TOKEN: adminToken } });
     const running = await runAdminInHost(['admin-token', 'show', '--json'], { DATA_DIR: directory });
     assert.deepEqual(JSON.parse(running.stdout), { url: 'http://127.0.0.1:2/admin', token: adminToken });
-    await removeInstance(directory);
   });
 
   it('is the one that its operator set, if any', async () => {
     await readOrCreateSecrets(directory, false);
     const file = path.join(directory, 'token');
     await writeFile(file, `${'own '.replace(' ', '-').repeat(10)}\n`);
-    await publish({ ADMIN_TOKEN_FILE: file });
+    await publishInstance(directory, { environment: { ADMIN_TOKEN_FILE: file } });
 
     const { stdout, stderr } = await runAdminInHost(['admin-token', 'show'], { DATA_DIR: directory });
 
     assert.equal(stdout, `${'own-'.repeat(10)}\n`, 'nothing but the token, so that it can be piped');
     assert.match(stderr, /http:\/\/127\.0\.0\.1:2\/admin/);
-    await removeInstance(directory);
   });
 
   it('is reported as missing when the directory is not a data directory', async () => {

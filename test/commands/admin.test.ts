@@ -9,7 +9,6 @@ import { toWhsec } from '../../src/callbacks/signing.ts';
 import { createPinnedDefinitions } from '../../src/catalogue/pinned-definitions.ts';
 import { newTaskId } from '../../src/domain/ids.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
-import { writeInstance } from '../../src/standalone/instance.ts';
 import { claimOutbox } from '../../src/tasks/outbox/outbox.ts';
 import { readTask } from '../../src/tasks/record/read.ts';
 import { recordFiles, recordJob, recordRejection } from '../../src/tasks/lifecycle/generations.ts';
@@ -20,7 +19,7 @@ import { temporaryDirectory } from '../standalone/fixtures/supervised.ts';
 import { pruneNow } from '../tasks/old-tasks.ts';
 import { PRICE, body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
+import { ENCRYPTION_KEY, publishInstance, runAdminInHost } from './admin-command.ts';
 import type { CommandResult } from './admin-command.ts';
 import { programEnvironment } from '../support/pooled-run.ts';
 
@@ -44,8 +43,14 @@ async function ask<Answer = Printed>(...args: string[]): Promise<Answer> {
   return JSON.parse(stdout) as Answer;
 }
 
-/** Runs a command that must fail: one plain message, nothing on standard output. */
-async function assertRejected(expected: RegExp, ...args: string[]): Promise<void> {
+/**
+ * Runs a command that must fail: one plain message, nothing on standard output.
+ *
+ * @param command as it is typed. @param more what follows it and is not one word: an empty or a blank value, several
+ *   words.
+ */
+async function assertRejected(expected: RegExp, command: string, ...more: string[]): Promise<void> {
+  const args = [...command.split(' '), ...more];
   const { code, stdout, stderr } = await run(...args);
   assert.equal(code, 1, `${args.join(' ')}: ${stdout}`);
   assert.equal(stdout, '');
@@ -100,17 +105,8 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal(shown['runningCap'], 3);
     assert.equal(shown['createsPerMinute'], 7);
     assert.equal(shown['readsPerMinute'], 1200);
-    const limited = await ask(
-      'accounts',
-      'limits',
-      account,
-      '--queue-cap',
-      '0',
-      '--storage-cap-gb',
-      '2',
-      '--name',
-      'x',
-    );
+    const limits = ['--queue-cap', '0', '--storage-cap-gb', '2', '--name', 'x'];
+    const limited = await ask('accounts', 'limits', account, ...limits);
     assert.equal(limited['queueCap'], 0);
     assert.equal(limited['storageCapBytes'], 2_000_000_000);
     assert.equal(limited['runningCap'], 3);
@@ -159,14 +155,8 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
   it('includes the data directory in that command when the account is in its installation', async () => {
     const directory = await temporaryDirectory();
-    await writeInstance({
-      apiUrl: 'http://127.0.0.1:1',
-      adminUrl: 'http://127.0.0.1:2',
-      temporalAddress: '127.0.0.1:3',
+    await publishInstance(directory, {
       databaseUrl: room.url,
-      storeUrl: 'file:///nowhere',
-      dataDir: directory,
-      startedAt: new Date().toISOString(),
       environment: { ...programEnvironment(room.url), ENCRYPTION_KEY, DARKROOM_EMBEDDED: 'true', DATA_DIR: directory },
     });
 
@@ -190,8 +180,10 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.equal(added['available'], '5');
     assert.equal((await ask('accounts', 'show', first))['available'], '5');
     for (const organisationId of ['acc_none', String(account)]) {
-      const asked = ['accounts', 'create', '--name', 'x', '--organisation-id', organisationId];
-      await assertRejected(new RegExp(`--organisation-id: no organisation ${organisationId};`), ...asked);
+      await assertRejected(
+        new RegExp(`--organisation-id: no organisation ${organisationId};`),
+        `accounts create --name x --organisation-id ${organisationId}`,
+      );
     }
   });
 
@@ -203,18 +195,12 @@ describe('admin accounts', { concurrency: 2 }, () => {
     assert.deepEqual(added, { account, added: '10', available: '10', reference });
     await assertRejected(
       new RegExp(`--reference: the reference ${reference} was used before; nothing was booked`),
-      'accounts',
-      'top-up',
-      account,
-      '--usd',
-      '10',
-      '--reference',
-      reference,
+      `accounts top-up ${account} --usd 10 --reference ${reference}`,
     );
     const adjusted = await ask('accounts', 'adjust', account, '--usd', '-0.5');
     assert.equal(adjusted['adjusted'], '-0.5');
     assert.equal(adjusted['available'], '9.5');
-    await assertRejected(/--usd: an adjustment cannot take more/, 'accounts', 'adjust', account, '--usd=-9.6');
+    await assertRejected(/--usd: an adjustment cannot take more/, `accounts adjust ${account} --usd=-9.6`);
     assert.equal((await ask('accounts', 'show', account))['available'], '9.5');
   });
 
@@ -250,86 +236,42 @@ describe('admin accounts', { concurrency: 2 }, () => {
 
   it('rejects invalid values', async () => {
     const account = await newAccount();
-    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '');
-    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts', 'create', '--name', '  ');
+    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts create --name', '');
+    await assertRejected(/--name: want 1 to 100 characters on one line/, 'accounts create --name', '  ');
     await assertRejected(
       /--name: want 1 to 100 characters on one line/,
-      'accounts',
-      'limits',
-      account,
-      '--name',
+      `accounts limits ${account} --name`,
       ' \u3000',
     );
-    await assertRejected(/--usd: "1e3" is not a decimal amount/, 'accounts', 'create', '--name', 'x', '--usd', '1e3');
-    await assertRejected(
-      /--usd: given more than once/,
-      'accounts',
-      'create',
-      '--name',
-      'x',
-      '--usd',
-      '1',
-      '--usd',
-      '2',
-    );
+    await assertRejected(/--usd: "1e3" is not a decimal amount/, 'accounts create --name x --usd 1e3');
+    await assertRejected(/--usd: given more than once/, 'accounts create --name x --usd 1 --usd 2');
     await assertRejected(
       /'--running-cap <number>' argument '1\.5' is invalid\. Want a whole number from 0 to 1000000/,
-      'accounts',
-      'limits',
-      account,
-      '--running-cap',
-      '1.5',
+      `accounts limits ${account} --running-cap 1.5`,
     );
     await assertRejected(
       /'--text-streams-cap <number>' argument '-1' is invalid\. Want a whole number from 0/,
-      'accounts',
-      'limits',
-      account,
-      '--text-streams-cap=-1',
+      `accounts limits ${account} --text-streams-cap=-1`,
     );
     await assertRejected(
       /'--queue-cap <number>' argument 'many' is invalid\. Want a whole number from 0/,
-      'accounts',
-      'limits',
-      account,
-      '--queue-cap',
-      'many',
+      `accounts limits ${account} --queue-cap many`,
     );
-    await assertRejected(/name at least one of --creates-per-minute, .*, --name\n/, 'accounts', 'limits', account);
-    await assertRejected(/--usd: nothing to add/, 'accounts', 'top-up', account, '--usd', '0.0');
-    await assertRejected(/--usd: nothing to correct/, 'accounts', 'adjust', account, '--usd', '-0');
-    await assertRejected(/required option '--usd <amount>' not specified/, 'accounts', 'top-up', account);
-    await assertRejected(/no account acc_none/, 'accounts', 'suspend', 'acc_none');
-    await assertRejected(
-      /--reason: want 1 to 500 characters on one line/,
-      'accounts',
-      'suspend',
-      account,
-      '--reason',
-      ' ',
-    );
-    await assertRejected(/--reason: want 1 to 500/, 'accounts', 'suspend', account, '--reason', 'two\nlines');
-    await assertRejected(
-      /--reference: want 1 to 200/,
-      'accounts',
-      'top-up',
-      account,
-      '--usd',
-      '1',
-      '--reference',
-      'a b',
-    );
+    await assertRejected(/name at least one of --creates-per-minute, .*, --name\n/, `accounts limits ${account}`);
+    await assertRejected(/--usd: nothing to add/, `accounts top-up ${account} --usd 0.0`);
+    await assertRejected(/--usd: nothing to correct/, `accounts adjust ${account} --usd -0`);
+    await assertRejected(/required option '--usd <amount>' not specified/, `accounts top-up ${account}`);
+    await assertRejected(/no account acc_none/, 'accounts suspend acc_none');
+    await assertRejected(/--reason: want 1 to 500 characters on one line/, `accounts suspend ${account} --reason`, ' ');
+    await assertRejected(/--reason: want 1 to 500/, `accounts suspend ${account} --reason`, 'two\nlines');
+    await assertRejected(/--reference: want 1 to 200/, `accounts top-up ${account} --usd 1 --reference`, 'a b');
     await assertRejected(
       /unknown option '--limit'\nnpm run admin -- accounts list --help shows/,
-      'accounts',
-      'list',
-      '--limit',
-      '3',
+      'accounts list --limit 3',
     );
     await assertRejected(
       /unknown command 'account'\n\(Did you mean accounts\?\)\nnpm run admin -- --help lists/,
-      'account',
-      'list',
+      'account list',
     );
     await assertRejected(
       /^Usage: npm run admin -- accounts <command>\n[^]* top-up <account> [^]*\n\nname a command of accounts\n$/,
@@ -338,17 +280,11 @@ describe('admin accounts', { concurrency: 2 }, () => {
     await assertRejected(/^Usage: npm run admin -- <group> <command>\n[^]*\n\nname a group of commands\n$/, '--json');
     await assertRejected(
       /unknown option '--refrence'\n\(Did you mean --reference\?\)/,
-      'accounts',
-      'top-up',
-      account,
-      '--usd',
-      '1',
-      '--refrence',
-      'x',
+      `accounts top-up ${account} --usd 1 --refrence x`,
     );
-    await assertRejected(/missing required argument 'account'/, 'accounts', 'show');
-    await assertRejected(/too many arguments for 'show'/, 'accounts', 'show', account, account);
-    await assertRejected(/--data-dir: given more than once/, '--data-dir', 'a', 'accounts', 'list', '--data-dir', 'b');
+    await assertRejected(/missing required argument 'account'/, 'accounts show');
+    await assertRejected(/too many arguments for 'show'/, `accounts show ${account} ${account}`);
+    await assertRejected(/--data-dir: given more than once/, '--data-dir a accounts list --data-dir b');
   });
 });
 
@@ -356,24 +292,8 @@ describe('admin keys', { concurrency: 2 }, () => {
   it('creates a key with limited scopes, which is printed once and works', async () => {
     const account = await newAccount('--usd', '1');
 
-    const made = await ask(
-      'keys',
-      'create',
-      '--account',
-      account,
-      '--name',
-      'ci',
-      '--scopes',
-      'tasks:read,tasks:write',
-      '--models',
-      'acme/images',
-      '--expires',
-      '30d',
-      '--cap-day',
-      '0.02',
-      '--cap-total',
-      '5',
-    );
+    const limits = '--scopes tasks:read,tasks:write --models acme/images --expires 30d --cap-day 0.02 --cap-total 5';
+    const made = await ask('keys', 'create', '--account', account, '--name', 'ci', ...limits.split(' '));
 
     const caller = await callerOf(made['apiKey']);
     assert.deepEqual([...caller.scopes], ['tasks:read', 'tasks:write']);
@@ -418,7 +338,7 @@ describe('admin keys', { concurrency: 2 }, () => {
     const last = await ask('keys', 'rotate', String(next['keyId']), '--overlap', '0');
     await assert.rejects(callerOf(next['apiKey']), { name: 'UnauthenticatedError' });
     assert.equal((await callerOf(last['apiKey'])).accountId, account);
-    await assertRejected(/was replaced already/, 'keys', 'rotate', String(old['keyId']));
+    await assertRejected(/was replaced already/, `keys rotate ${String(old['keyId'])}`);
   });
 
   it('revokes a key permanently', async () => {
@@ -427,34 +347,28 @@ describe('admin keys', { concurrency: 2 }, () => {
     assert.deepEqual(await ask('keys', 'revoke', String(made['keyId'])), { keyId: made['keyId'], revoked: true });
 
     await assert.rejects(callerOf(made['apiKey']), { name: 'UnauthenticatedError' });
-    await assertRejected(/was revoked/, 'keys', 'rotate', String(made['keyId']));
+    await assertRejected(/was revoked/, `keys rotate ${String(made['keyId'])}`);
   });
 
   it('rejects invalid values', async () => {
     const account = await newAccount();
-    const create = ['keys', 'create', '--account', account];
+    const create = `keys create --account ${account}`;
     await assertRejected(
       /'--scopes <scopes\.\.\.>' argument 'everything' is invalid\. Allowed choices are tasks:read, tasks:write/,
-      ...create,
-      '--scopes',
-      'everything',
+      `${create} --scopes everything`,
     );
-    await assertRejected(/--models: "acme\/none" is not the name of a model/, ...create, '--models', 'acme/none');
-    await assertRejected(/--expires: "soon" is not a date/, ...create, '--expires', 'soon');
-    await assertRejected(/--expires: 2001-01-01 is not in the future/, ...create, '--expires', '2001-01-01');
-    await assertRejected(/--expires: "2027-02-31/, ...create, '--expires', '2027-02-31T25:00:00Z');
-    await assertRejected(/--cap-day: "-1" is not a decimal amount/, ...create, '--cap-day', '-1');
+    await assertRejected(/--models: "acme\/none" is not the name of a model/, `${create} --models acme/none`);
+    await assertRejected(/--expires: "soon" is not a date/, `${create} --expires soon`);
+    await assertRejected(/--expires: 2001-01-01 is not in the future/, `${create} --expires 2001-01-01`);
+    await assertRejected(/--expires: "2027-02-31/, `${create} --expires 2027-02-31T25:00:00Z`);
+    await assertRejected(/--cap-day: "-1" is not a decimal amount/, `${create} --cap-day -1`);
     await assertRejected(
       /'--overlap <seconds>' argument '604801' is invalid\. Want a whole number from 0 to 604800/,
-      'keys',
-      'rotate',
-      'x',
-      '--overlap',
-      '604801',
+      'keys rotate x --overlap 604801',
     );
-    await assertRejected(/no key none/, 'keys', 'revoke', 'none');
-    await assertRejected(/no key none/, 'keys', 'rotate', 'none');
-    await assertRejected(/there is more than one account; name one/, 'keys', 'list');
+    await assertRejected(/no key none/, 'keys revoke none');
+    await assertRejected(/no key none/, 'keys rotate none');
+    await assertRejected(/there is more than one account; name one/, 'keys list');
     assert.deepEqual(await ask('keys', 'list', '--account', account), []);
   });
 });
@@ -480,11 +394,7 @@ describe('admin webhook-key', () => {
     assert.deepEqual(await active(), []);
     await assertRejected(
       /--secret: want 16 to 256 characters, got 5/,
-      'webhook-key',
-      'set',
-      ...ofAccount,
-      '--secret',
-      'short',
+      `webhook-key set --account ${account} --secret short`,
     );
   });
 });
@@ -495,23 +405,13 @@ describe('admin ledger, usage and queues', () => {
     const made = await ask('keys', 'create', '--account', account);
     const { taskId } = await room.creator.create(await callerOf(made['apiKey']), body(), undefined);
     await claimOutbox(room.database, 100);
-    await settleTask(
-      room.database,
-      taskId,
-      { status: 'success', outputs: [], capturedMicroUsd: PRICE },
-      { retentionDays: 7 },
-    );
+    const success = { status: 'success', outputs: [], capturedMicroUsd: PRICE } as const;
+    await settleTask(room.database, taskId, success, { retentionDays: 7 });
 
-    const page = await ask<{ entries: Printed[]; nextCursor: string }>(
-      'ledger',
-      'list',
-      '--account',
-      account,
-      '--size',
-      '1',
-    );
+    const list = ['ledger', 'list', '--account', account];
+    const page = await ask<{ entries: Printed[]; nextCursor: string }>(...list, '--size', '1');
     assert.equal(page.entries[0]?.['kind'], 'capture');
-    const rest = await ask<{ entries: Printed[] }>('ledger', 'list', '--account', account, '--cursor', page.nextCursor);
+    const rest = await ask<{ entries: Printed[] }>(...list, '--cursor', page.nextCursor);
     assert.deepEqual(
       rest.entries.map(({ kind, available }) => [kind, available]),
       [
@@ -519,16 +419,7 @@ describe('admin ledger, usage and queues', () => {
         ['topup', '1'],
       ],
     );
-    const ofTask = await ask<{ entries: Printed[] }>(
-      'ledger',
-      'list',
-      '--account',
-      account,
-      '--reference',
-      taskId,
-      '--kind',
-      'hold,release',
-    );
+    const ofTask = await ask<{ entries: Printed[] }>(...list, '--reference', taskId, '--kind', 'hold,release');
     assert.equal(ofTask.entries.length, 1);
     const usage = await ask<{ rows: Printed[] }>('usage', '--account', account, '--group-by', 'model,keyId');
     assert.deepEqual(usage.rows, [{ model: 'acme/images', keyId: made['keyId'], captured: '0.01', count: 1 }]);
@@ -538,41 +429,22 @@ describe('admin ledger, usage and queues', () => {
 
     await assertRejected(
       /--cursor: unknown cursor: use the `nextCursor` of the previous page/,
-      'ledger',
-      'list',
-      '--account',
-      account,
-      '--cursor',
-      'x',
+      `ledger list --account ${account} --cursor x`,
     );
     await assertRejected(
       /'--size <number>' argument '0' is invalid\. Want a whole number from 1 to 1000/,
-      'ledger',
-      'list',
-      '--account',
-      account,
-      '--size',
-      '0',
+      `ledger list --account ${account} --size 0`,
     );
-    const reversed = ['--from', '2026-11-02', '--to', '2026-11-01'];
-    for (const command of [
-      ['usage', '--account', account],
-      ['ledger', 'costs'],
-    ]) {
+    for (const command of [`usage --account ${account}`, 'ledger costs']) {
       await assertRejected(
         /--from: maximum: got 2026-11-02, want 2026-11-01, the value of to/,
-        ...command,
-        ...reversed,
+        `${command} --from 2026-11-02 --to 2026-11-01`,
       );
     }
-    await assertRejected(/--from: there is no such day/, 'usage', '--account', account, '--from', '2026-02-31');
+    await assertRejected(/--from: there is no such day/, `usage --account ${account} --from 2026-02-31`);
     await assertRejected(
       /'--group-by <groups\.\.\.>' argument 'week' is invalid\. Allowed choices are day, /,
-      'usage',
-      '--account',
-      account,
-      '--group-by',
-      'week',
+      `usage --account ${account} --group-by week`,
     );
   });
 
@@ -626,9 +498,9 @@ describe('admin tasks and outputs', () => {
     assert.equal((await readTask(room.database, taskId)).status, 'fail');
     assert.equal((await ask('tasks', 'cancel', taskId))['reason'], 'cancelled');
 
-    await assertRejected(/"nonsense" is not the id of a task/, 'tasks', 'show', 'nonsense');
-    await assertRejected(/there is no such task/, 'tasks', 'show', newTaskId());
-    await assertRejected(/there is no such task/, 'tasks', 'cancel', newTaskId());
+    await assertRejected(/"nonsense" is not the id of a task/, 'tasks show nonsense');
+    await assertRejected(/there is no such task/, `tasks show ${newTaskId()}`);
+    await assertRejected(/there is no such task/, `tasks cancel ${newTaskId()}`);
   });
 
   it('shows the attempts at upstreams, and that an ended task holds nothing', async () => {
@@ -662,8 +534,8 @@ describe('admin tasks and outputs', () => {
     assert.deepEqual(ofKey.work, listed.work);
     assert.deepEqual((await ask<{ work: Printed[] }>('tasks', 'list', '--user', 'nobody')).work, []);
     assert.deepEqual((await ask<{ work: Printed[] }>('tasks', 'list', '--reason', 'no_output')).work, []);
-    await assertRejected(/--since: "yesterday" is not a date/, 'tasks', 'list', '--since', 'yesterday');
-    await assertRejected(/status: of kind task, want/, 'tasks', 'list', '--status', 'answered');
+    await assertRejected(/--since: "yesterday" is not a date/, 'tasks list --since yesterday');
+    await assertRejected(/status: of kind task, want/, 'tasks list --status answered');
   });
 
   it('shows the attempt at an upstream that answers with the result, which is no job', async () => {
@@ -706,7 +578,7 @@ describe('admin tasks and outputs', () => {
       times.toSorted((a, b) => a - b),
     );
     assert.ok(times.every((time) => time > 0));
-    await assertRejected(/the task was created at .* and was removed at/, 'tasks', 'cancel', taskId);
+    await assertRejected(/the task was created at .* and was removed at/, `tasks cancel ${taskId}`);
   });
 
   it('takes an output down, once', async () => {
@@ -717,7 +589,7 @@ describe('admin tasks and outputs', () => {
     assert.deepEqual(await ask('outputs', 'delete', outputId), { output: outputId, deleted: true });
 
     assert.equal((await readTask(room.database, taskId)).outputs[0]?.goneReason, 'deleted');
-    await assertRejected(/there is no such output, or it is gone already/, 'outputs', 'delete', outputId);
+    await assertRejected(/there is no such output, or it is gone already/, `outputs delete ${outputId}`);
   });
 });
 
@@ -733,7 +605,7 @@ describe('admin upstreams', () => {
     const [resumed] = await ask<Printed[]>('upstreams', 'list');
     assert.deepEqual([resumed?.['state'], resumed?.['reason'], resumed?.['pausedUntil']], ['unknown', '', '']);
 
-    await assertRejected(/no model names an upstream "gpu-south"/, 'upstreams', 'drain', 'gpu-south');
+    await assertRejected(/no model names an upstream "gpu-south"/, 'upstreams drain gpu-south');
   });
 });
 
@@ -746,12 +618,8 @@ async function succeed(taskId: TaskId): Promise<string> {
     sizeBytes: 1,
     sha256: '0'.repeat(64),
   };
-  await settleTask(
-    room.database,
-    taskId,
-    { status: 'success', outputs: [output], capturedMicroUsd: 0n },
-    { retentionDays: 7 },
-  );
+  const success = { status: 'success', outputs: [output], capturedMicroUsd: 0n } as const;
+  await settleTask(room.database, taskId, success, { retentionDays: 7 });
   const [row] = await room.rows<{ id: string }>('SELECT id FROM outputs WHERE task_id = $1', taskId);
   assert.ok(row !== undefined);
   return row.id;

@@ -61,20 +61,11 @@ describe('help before anything is installed', { concurrency: true }, () => {
     });
   }
 
-  for (const option of ['--help', '-h']) {
-    it(`answers test ${option}, and installs and builds nothing`, async () => {
-      const clone = await newClone();
-
-      const { stdout } = await printedBy(clone, ['test', option]);
-
-      assert.match(stdout, /^Usage: npm test/);
-      assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
-    });
-  }
-
   for (const [usage, ...args] of [
     ['npm run test:wide', 'test', '--wide', '--help'],
     ['npm run test:wide', 'test', '--wide', 'browser', '-h'],
+    ['npm test', 'test', '--help'],
+    ['npm test', 'test', '-h'],
     ['npm test', 'test', '--unit', '--help'],
     ['npm run test:containers', 'test:containers', '--help'],
     ['npm run test:containers', 'test:containers', 'upgrade', '-h'],
@@ -183,16 +174,6 @@ describe('help before anything is installed', { concurrency: true }, () => {
       assert.deepEqual((await readdir(clone)).toSorted(), ['package.json', 'scripts']);
     });
   }
-
-  it('answers admin alone with its help, and fails because the group is missing', async () => {
-    const clone = await newClone();
-    const { stdout } = await printedBy(clone, ['admin', '--help']);
-
-    await assert.rejects(printedBy(clone, ['admin']), {
-      code: 1,
-      stderr: `${stdout}\nname a group of commands\n`,
-    });
-  });
 
   it('answers npm itself', async () => {
     const { stdout } = await run('npm', ['run', '--silent', 'admin', '--', '--help'], {

@@ -6,10 +6,9 @@ import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { createSecretCipher } from '../../src/accounts/secret-cipher.ts';
 import { ownerOf, readStoredSettings } from '../../src/accounts/stored-upstream-settings.ts';
-import { writeInstance } from '../../src/standalone/instance.ts';
 import { openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { ENCRYPTION_KEY, runAdminInHost } from './admin-command.ts';
+import { ENCRYPTION_KEY, publishInstance, runAdminInHost } from './admin-command.ts';
 import { programEnvironment } from '../support/pooled-run.ts';
 
 let room: TaskRoom;
@@ -47,14 +46,8 @@ describe('admin models providers', () => {
     assert.equal(await statusOf('runway', { UPSTREAM_RUNWAY_KEY: 'key' }), 'offered');
     assert.equal(await statusOf('runway', { UPSTREAM_RUNWAY_KEY_FILE: await keyFile('key\n') }), 'offered');
     assert.equal(await statusOf('runway', { UPSTREAM_RUNWAY_KEY_FILE: '/not/there' }), 'available with a key');
-    await writeInstance({
-      apiUrl: '',
-      adminUrl: '',
-      temporalAddress: '',
+    await publishInstance(directory, {
       databaseUrl: room.url,
-      storeUrl: '',
-      dataDir: directory,
-      startedAt: new Date().toISOString(),
       environment: { ...programEnvironment(room.url), ENCRYPTION_KEY },
       upstreamKeys: ['runway'],
     });

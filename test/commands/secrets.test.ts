@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createWebhookKeys } from '../../src/accounts/webhook-key.ts';
-import { readInstance, removeInstance, writeInstance } from '../../src/standalone/instance.ts';
+import { readInstance, writeInstance } from '../../src/standalone/instance.ts';
 import { keyVariables } from '../../src/standalone/settings.ts';
 import { readOrCreateSecrets } from '../../src/standalone/secrets.ts';
 import type { TaskId } from '../../src/domain/workflow-ids.ts';
@@ -14,7 +14,7 @@ import { urlKeyId } from '../../src/objects/urls/url-keys.ts';
 import { beginArchiving, beginHandling } from '../../src/tasks/lifecycle/transitions.ts';
 import { body, openTaskRoom } from '../tasks/task-room.ts';
 import type { TaskRoom } from '../tasks/task-room.ts';
-import { runAdminInHost } from './admin-command.ts';
+import { publishInstance, runAdminInHost } from './admin-command.ts';
 import { programEnvironment } from '../support/pooled-run.ts';
 
 const OLD = 'the old encryption key of 32 characters or more';
@@ -143,6 +143,10 @@ describe('admin secrets of npm start', () => {
   });
   afterEach(() => rm(directory, { recursive: true, force: true }));
 
+  /** So long ago that no URL is valid any more. */
+  const long = new Date(Date.now() - 24 * 3_600_000);
+  const run = (command: string) => admin({}, command, '--data-dir', directory);
+
   /** How a start of `npm start` changes the file. */
   async function start(
     startedAt: Date,
@@ -150,13 +154,8 @@ describe('admin secrets of npm start', () => {
   ): Promise<Awaited<ReturnType<typeof readOrCreateSecrets>>> {
     const secrets = await readOrCreateSecrets(directory, false);
     const keys = Object.entries({ ...environment, ...keyVariables(secrets, environment ?? {}) });
-    await writeInstance({
-      apiUrl: '',
-      adminUrl: '',
-      temporalAddress: '',
+    await publishInstance(directory, {
       databaseUrl: room.url,
-      storeUrl: '',
-      dataDir: directory,
       startedAt: startedAt.toISOString(),
       environment: {
         ...programEnvironment(room.url),
@@ -167,9 +166,7 @@ describe('admin secrets of npm start', () => {
   }
 
   it('keeps the old keys while a task is open that began with them', async () => {
-    const long = new Date(Date.now() - 24 * 3_600_000);
     const { urlSigningKey } = await start(long);
-    const run = (command: string) => admin({}, command, '--data-dir', directory);
     await run('rotate');
     await start(long);
     const { taskId, deadline } = await begin(3_600, urlSigningKey);
@@ -182,14 +179,11 @@ describe('admin secrets of npm start', () => {
     assert.match(rejected.stderr, /1 open task .* for up to 3[56]\d\d s more/);
     assert.ok(rejected.stderr.includes(deadline), rejected.stderr);
     assert.equal(allowed.code, 0, allowed.stderr);
-    await removeInstance(directory);
   });
 
   it('rotates its file, and removes the old keys when nothing needs them', async () => {
-    const long = new Date(Date.now() - 24 * 3_600_000);
     const before = await start(long);
     await store(before.encryptionKey);
-    const run = (command: string) => admin({}, command, '--data-dir', directory);
 
     const { code, printed } = await run('rotate');
     assert.equal(code, 0);
@@ -212,12 +206,10 @@ describe('admin secrets of npm start', () => {
     const after = await start(new Date());
     assert.equal(after.encryptionKeyFallbacks, undefined);
     assert.equal(after.encryptionKey, rotated.encryptionKey);
-    await removeInstance(directory);
   });
 
   it('waits for no URL of a leaked signing key, which its operator has removed from the file', async () => {
-    await start(new Date(Date.now() - 24 * 3_600_000));
-    const run = (command: string) => admin({}, command, '--data-dir', directory);
+    await start(long);
     await run('rotate');
     const file = path.join(directory, 'secrets.json');
     const { urlSigningKeyFallbacks: _leaked, ...kept } = JSON.parse(await readFile(file, 'utf8')) as object & {
@@ -229,15 +221,12 @@ describe('admin secrets of npm start', () => {
     const { code, stderr } = await run('forget');
 
     assert.equal(code, 0, stderr);
-    await removeInstance(directory);
   });
 
   it('keeps the old keys in use beside fallbacks of the environment, until no secret needs them', async () => {
-    const long = new Date(Date.now() - 24 * 3_600_000);
     const before = await start(long);
     await store(OLD);
     await store(before.encryptionKey);
-    const run = (command: string) => admin({}, command, '--data-dir', directory);
     await run('rotate');
 
     await start(long, { ENCRYPTION_KEY_FALLBACKS: OLD, URL_SIGNING_KEY_FALLBACKS: OLD });
@@ -249,13 +238,10 @@ describe('admin secrets of npm start', () => {
     assert.deepEqual([printed['fallback'], printed['undecryptable']], [2, 0]);
     assert.match(rejected.stderr, /2 stored secrets need the old key: run secrets reencrypt first/);
     assert.equal(allowed.code, 0, allowed.stderr);
-    await removeInstance(directory);
   });
 
   it('keeps the old keys when the installation runs without them', async () => {
-    const long = new Date(Date.now() - 24 * 3_600_000);
     await store((await start(long)).encryptionKey);
-    const run = (command: string) => admin({}, command, '--data-dir', directory);
     await run('rotate');
     const rotated = await start(long);
     const instance = await readInstance(directory);
@@ -267,6 +253,5 @@ describe('admin secrets of npm start', () => {
 
     assert.match(rejected.stderr, /does not run with the keys of its secrets\.json: restart it/);
     assert.deepEqual(await readOrCreateSecrets(directory, true), rotated);
-    await removeInstance(directory);
   });
 });

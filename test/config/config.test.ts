@@ -338,7 +338,7 @@ describe('trusted proxies', () => {
 describe('the retention settings', () => {
   // Proves C5-16.
   it('charge $0.05 per GB and month, and default to temporary for 7 days, URLs of half an hour, inputs for 30 days', () => {
-    const config = loadConfig(LEAST);
+    const config = load();
 
     assert.equal(config.storagePriceMicroUsdPerGbMonth, 50_000n);
     assert.equal(config.outputRetentionDays, 7);
@@ -352,19 +352,13 @@ describe('the retention settings', () => {
       ['0.000001', 1n],
       ['12', 12_000_000n],
     ] as const) {
-      const { storagePriceMicroUsdPerGbMonth } = loadConfig({ ...LEAST, STORAGE_USD_PER_GB_MONTH: text });
-      assert.equal(storagePriceMicroUsdPerGbMonth, microUsd);
+      assert.equal(load({ STORAGE_USD_PER_GB_MONTH: text }).storagePriceMicroUsdPerGbMonth, microUsd);
     }
   });
 
   it('reject a price that is not a decimal amount', () => {
     for (const text of ['-1', '1e3', '0.0000001', 'free', '0,05', 'NaN', '$1']) {
-      assert.throws(
-        () => loadConfig({ ...LEAST, STORAGE_USD_PER_GB_MONTH: text }),
-        (error) =>
-          error instanceof ConfigurationError && error.problems[0]?.startsWith('STORAGE_USD_PER_GB_MONTH: ') === true,
-        text,
-      );
+      assert.match(problemsOf({ STORAGE_USD_PER_GB_MONTH: text })[0] ?? '', /^STORAGE_USD_PER_GB_MONTH: /, text);
     }
   });
 });

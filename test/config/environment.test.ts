@@ -131,20 +131,13 @@ describe('a secret', () => {
     }
   });
 
-  it('is rejected when its file is empty', async () => {
-    const empty = path.join(directory, 'empty');
-    await writeFile(empty, '\n');
+  it('is rejected when its file is empty or cannot be read', async () => {
+    await writeFile(path.join(directory, 'empty'), '\n');
     for (const name of namesOf('secret')) {
-      const problems = problemsOf({ [`${name}_FILE`]: empty }, (reader) => reader.text(name));
-      assert.equal(problems[0], `${name}_FILE: the file is empty`);
-    }
-  });
-
-  it('is rejected when its file cannot be read', () => {
-    const missing = path.join(directory, 'missing');
-    for (const name of namesOf('secret')) {
-      const problems = problemsOf({ [`${name}_FILE`]: missing }, (reader) => reader.text(name));
-      assert.equal(problems[0], `${name}_FILE: the file cannot be read`);
+      const problemWith = (given: string): string | undefined =>
+        problemsOf({ [`${name}_FILE`]: path.join(directory, given) }, (reader) => reader.text(name))[0];
+      assert.equal(problemWith('empty'), `${name}_FILE: the file is empty`);
+      assert.equal(problemWith('missing'), `${name}_FILE: the file cannot be read`);
     }
   });
 

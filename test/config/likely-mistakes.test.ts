@@ -8,7 +8,7 @@ import { COMPOSE_NAMES, unknownVariables, unsetForProduction } from '../../src/c
 import { VARIABLES } from '../../src/config/variables.ts';
 import { COMPOSE_VARIABLES } from './render-env-example.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { ConfigurationError } from '../../src/config/environment.ts';
+import { LEAST, problemsOf as problemsIn } from './least-configuration.ts';
 
 function messages(...names: string[]): string[] {
   const environment = Object.fromEntries(names.map((name) => [name, 'hunter2']));
@@ -118,24 +118,10 @@ describe('a known variable', () => {
   });
 });
 
-const GOOD = {
-  DATABASE_URL: 'postgres://user:5f3c1ab0@db:5432/darkroom',
-  TEMPORAL_ADDRESS: 'temporal:7233',
-  STORE_URL: 'file:///var/lib/darkroom',
-  URL_SIGNING_KEY: '8c1f0e5b7a92d3461e0f7c5a9b28d364',
-  ENCRYPTION_KEY: '1b9d4e7f0a3c6258d9e1f4b7a0c3d652',
-};
 const OFF_LOOPBACK = { HOST: '0.0.0.0', PUBLIC_URL: 'https://api.example.com', TRUSTED_PROXIES: '10.0.0.0/8' };
 
-function problemsOf(environment: Readonly<Record<string, string>>): readonly string[] {
-  try {
-    loadConfig({ ...GOOD, ...environment });
-    return [];
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    return error.problems;
-  }
-}
+const problemsOf = (environment: Readonly<Record<string, string>>): readonly string[] =>
+  problemsIn(() => loadConfig({ ...LEAST, ...environment }));
 
 const WEAK = {
   'a secret of one letter': [{ ENCRYPTION_KEY: 's'.repeat(40) }, /^ENCRYPTION_KEY is not a secret/],
@@ -148,7 +134,7 @@ const WEAK = {
     { ENCRYPTION_KEY_FALLBACKS: 'please-change-me-please-change-me-please' },
     /^ENCRYPTION_KEY_FALLBACKS contains a value that is not a secret/,
   ],
-  'one secret for two things': [{ ENCRYPTION_KEY: GOOD.URL_SIGNING_KEY }, /are the same/],
+  'one secret for two things': [{ ENCRYPTION_KEY: LEAST.URL_SIGNING_KEY }, /are the same/],
   'a well-known password': [
     { DATABASE_URL: 'postgres://postgres:Postgres@db/darkroom' },
     /^DATABASE_URL has a well-known password/,
@@ -181,7 +167,7 @@ describe('production', () => {
 
 describe('what production usually sets', () => {
   const namesOf = (environment: NodeJS.ProcessEnv, role: 'api' | 'worker' = 'api'): readonly string[] =>
-    unsetForProduction({ ...GOOD, ...environment }, role).map(({ name }) => name);
+    unsetForProduction({ ...LEAST, ...environment }, role).map(({ name }) => name);
   const ALL = ['DRAIN_SECONDS', 'METRICS_PORT', 'TASK_RETENTION_DAYS', 'TEXT_CALL_RETENTION_DAYS'];
 
   it('is named with what its absence means, and not in development', () => {
@@ -189,7 +175,7 @@ describe('what production usually sets', () => {
     assert.deepEqual(namesOf(OFF_LOOPBACK), ALL);
     assert.deepEqual(namesOf({ NODE_ENV: 'production' }, 'worker'), ALL.slice(1));
     assert.deepEqual(namesOf({}), []);
-    const [first] = unsetForProduction({ ...GOOD, NODE_ENV: 'production' }, 'api');
+    const [first] = unsetForProduction({ ...LEAST, NODE_ENV: 'production' }, 'api');
     assert.match(first?.effect ?? '', /requests .* fail/);
   });
 

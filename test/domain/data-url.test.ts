@@ -128,14 +128,8 @@ describe('a data URL', () => {
 
 describe('base64', () => {
   it('has only characters of its alphabets: one is not taken for the lower half of another', () => {
-    for (const text of [
-      '\u0141\u0141\u0141\u0141',
-      'AAA\u0141',
-      'AAAA\u{1f441}AA',
-      '\u00c1AAA',
-      'AA\u2028AA',
-      'AA\0A',
-    ]) {
+    const higher = ['\u0141\u0141\u0141\u0141', 'AAA\u0141', 'AAAA\u{1f441}AA', '\u00c1AAA'];
+    for (const text of [...higher, 'AA\u2028AA', 'AA\0A']) {
       assert.equal(decodeBase64(text), undefined, JSON.stringify(text));
     }
   });

@@ -26,19 +26,10 @@ describe('an amount of money', () => {
   });
 
   it('is written as a plain decimal without trailing zeros or an exponent', () => {
-    const written = [0n, 1n, 10n, 42_000n, 1_000_000n, 1_500_000n, LARGEST, -1n, -2_500_000n].map(formatUsd);
+    const small = [0n, 1n, 10n, 42_000n, 1_000_000n, 1_500_000n].map(formatUsd);
 
-    assert.deepEqual(written, [
-      '0',
-      '0.000001',
-      '0.00001',
-      '0.042',
-      '1',
-      '1.5',
-      '999999999999.999999',
-      '-0.000001',
-      '-2.5',
-    ]);
+    assert.deepEqual(small, ['0', '0.000001', '0.00001', '0.042', '1', '1.5']);
+    assert.deepEqual([LARGEST, -1n, -2_500_000n].map(formatUsd), ['999999999999.999999', '-0.000001', '-2.5']);
   });
 
   it('is the same for every spelling of one number', () => {
@@ -46,23 +37,8 @@ describe('an amount of money', () => {
   });
 
   it('is rejected in any other form', () => {
-    const garbage = [
-      '',
-      ' ',
-      '.5',
-      '1.',
-      '1.0000001',
-      '1234567890123',
-      '-1',
-      '+1',
-      '1e3',
-      '0x1',
-      '1,5',
-      '1 ',
-      ' 1',
-      '1\n',
-    ];
-    for (const text of [...garbage, 'NaN', 'Infinity', '١', '1_000', '1.5.5', '$1']) {
+    const garbage = ['', ' ', '.5', '1.', '1.0000001', '1234567890123', '-1', '+1', '1e3', '0x1', '1,5', '1_000'];
+    for (const text of [...garbage, '1 ', ' 1', '1\n', 'NaN', 'Infinity', '١', '1.5.5', '$1']) {
       assert.equal(parseUsd(text), undefined, JSON.stringify(text));
     }
   });

@@ -34,30 +34,22 @@ describe('what a reader sees of a task', () => {
     }
   });
 
-  it('needs no repair while the workflow runs, or when Temporal was unavailable', () => {
-    for (const status of OPEN) {
-      assert.equal(observeTask(status, 'running', false).repair, 'none');
-      assert.equal(observeTask(status, 'unknown', false).repair, 'none');
-    }
-  });
-
-  it('is settled when the workflow ended without settling it', () => {
-    for (const status of OPEN) {
-      assert.equal(observeTask(status, 'abnormal', false).repair, 'settle');
-    }
-  });
-
-  it('is started again when the workflow has settled it and the database has lost the commit', () => {
-    for (const status of OPEN) {
-      assert.equal(observeTask(status, 'completed', false).repair, 'restart');
-      assert.equal(observeTask(status, 'completed', true).repair, 'none');
-    }
-  });
-
-  it('is started again when there is no workflow, and never while a start is still pending in the outbox', () => {
-    for (const status of OPEN) {
-      assert.equal(observeTask(status, 'missing', false).repair, 'restart');
-      assert.equal(observeTask(status, 'missing', true).repair, 'none');
-    }
-  });
+  for (const [what, workflow, hasOutboxRow, repair] of [
+    ['needs no repair while the workflow runs', 'running', false, 'none'],
+    ['needs no repair when Temporal was unavailable', 'unknown', false, 'none'],
+    ['is settled when the workflow ended without settling it', 'abnormal', false, 'settle'],
+    [
+      'is started again when the database has lost the commit of a workflow that settled it',
+      'completed',
+      false,
+      'restart',
+    ],
+    ['needs no repair after such a loss while a start is pending in the outbox', 'completed', true, 'none'],
+    ['is started again when there is no workflow', 'missing', false, 'restart'],
+    ['needs no repair without a workflow while a start is pending in the outbox', 'missing', true, 'none'],
+  ] as const) {
+    it(what, () => {
+      for (const status of OPEN) assert.equal(observeTask(status, workflow, hasOutboxRow).repair, repair, status);
+    });
+  }
 });

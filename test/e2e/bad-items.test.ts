@@ -13,7 +13,7 @@ import type { TaskId } from '../../src/domain/workflow-ids.ts';
 import { ObjectNotFoundError, StoreUnavailableError } from '../../src/objects/stores/object-store.ts';
 import { claimOutbox, removeOutbox, requestStalledCallbacks } from '../../src/tasks/outbox/outbox.ts';
 import { markStore } from '../../src/objects/stores/claimed-store.ts';
-import type { MaintainResult, MeterResult, SweepResult } from '../../workflows/contracts.ts';
+import type { MaintainResult, SweepResult } from '../../workflows/contracts.ts';
 import { serveWithClock, storeOutput } from '../http/stored-outputs.ts';
 import type { AppWithClock } from '../http/stored-outputs.ts';
 import type { ServedApp } from '../http/serve.ts';
@@ -120,6 +120,17 @@ describe('a pass', () => {
     return keys;
   }
 
+  const storeRoot = (): string => served.http.config.store.storeUrl.replace('file://', '');
+
+  /** Stores objects that nothing refers to, and that are old enough to be deleted. */
+  async function storeUnreferenced(keys: readonly string[]): Promise<void> {
+    const twoDaysAgo = new Date(Date.now() - 2 * DAY_MS);
+    for (const key of keys) {
+      await served.store.put(key, randomBytes(10), { mimeType: 'image/png' });
+      await utimes(path.join(storeRoot(), key), twoDaysAgo, twoDaysAgo);
+    }
+  }
+
   async function failing(kind: FailingKind): Promise<readonly string[]> {
     return (await listFailingItems(served.room.database, { kind, limit: 100 })).map(({ id }) => id);
   }
@@ -172,14 +183,9 @@ describe('a pass', () => {
 
   it('of the sweep of unreferenced objects skips a directory that cannot be read', async (t) => {
     await served.room.rows('DELETE FROM failing_items');
-    const root = served.http.config.store.storeUrl.replace('file://', '');
     const left = ['AA', 'BB', 'CC'].map((directory) => `outputs/${directory}/${newTaskId()}-generated-left`);
-    const aDayAgo = new Date(Date.now() - 2 * DAY_MS);
-    for (const key of left) {
-      await served.store.put(key, randomBytes(10), { mimeType: 'image/png' });
-      await utimes(path.join(root, key), aDayAgo, aDayAgo);
-    }
-    makeUnreadable(t, path.join(root, 'outputs/BB'));
+    await storeUnreferenced(left);
+    makeUnreadable(t, path.join(storeRoot(), 'outputs/BB'));
 
     assert.deepEqual(await maintenance.run<SweepResult>('sweepObjects', { target: 'unnamed' }), { deleted: 2 });
 
@@ -191,12 +197,7 @@ describe('a pass', () => {
     const left = ['outputs/0A', 'files/0A', 'files/ZA'].map(
       (directory) => `${directory}/${directory.startsWith('files') ? newId('file') : newTaskId()}-generated-left`,
     );
-    const root = served.http.config.store.storeUrl.replace('file://', '');
-    const aDayAgo = new Date(Date.now() - 2 * DAY_MS);
-    for (const key of left) {
-      await served.store.put(key, randomBytes(10), { mimeType: 'image/png' });
-      await utimes(path.join(root, key), aDayAgo, aDayAgo);
-    }
+    await storeUnreferenced(left);
     listed.length = 0;
     unlistable = 'files/1';
 
@@ -233,36 +234,6 @@ describe('a pass', () => {
       ids,
     );
     assert.deepEqual(new Set(restarted.map(({ id }) => id)), new Set(ids.slice(1)));
-  });
-
-  it('of the metering charges all accounts except the one that cannot be charged', async () => {
-    const accounts = [await served.newAccount(), await served.newAccount(), await served.newAccount()];
-    for (const account of accounts) {
-      const { taskId } = (await account.client.create(body({ storage: 'persistent' }))).body.data;
-      await served.succeed(taskId, randomBytes(100));
-    }
-    const ids = accounts.map(({ id }) => id).sort();
-    const [broken = assert.fail('there is no account')] = ids;
-    await served.room.rows(
-      `CREATE FUNCTION test_reject_day() RETURNS trigger LANGUAGE plpgsql AS
-       $$ BEGIN RAISE EXCEPTION 'a row that cannot be written'; END $$`,
-    );
-    await served.room.rows(
-      `CREATE TRIGGER test_reject_day BEFORE INSERT ON storage_days FOR EACH ROW
-         WHEN (NEW.account_id = '${broken}') EXECUTE FUNCTION test_reject_day()`,
-    );
-
-    await app.later(2 * DAY_MS, () => maintenance.run<MeterResult>('meterStorage'));
-
-    const charged = await served.room.rows<{ id: string }>(
-      'SELECT DISTINCT account_id AS id FROM storage_days WHERE account_id = ANY ($1) ORDER BY id',
-      ids,
-    );
-    assert.deepEqual(
-      charged.map(({ id }) => id),
-      ids.slice(1),
-    );
-    assert.deepEqual(await failing('storage_metering'), [broken]);
   });
 
   it('over stalled callbacks reaches all of them, although the first are stalled permanently', async () => {

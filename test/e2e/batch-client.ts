@@ -59,6 +59,11 @@ export class BatchClient {
     return this.#send('POST', '/v1/batches', body);
   }
 
+  /** Creates one, and waits for its end. */
+  async run(endpoint: string, lines: readonly string[]): Promise<WireBatch> {
+    return this.waitForEnd((await this.create(endpoint, lines)).id);
+  }
+
   get(id: string): Promise<WireBatch> {
     return this.#send('GET', `/v1/batches/${id}`);
   }

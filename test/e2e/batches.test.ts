@@ -11,7 +11,7 @@ import { answerOf } from '../support/busy-server.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { TASKS, countTasks, lineOf, newBatchClient, taskLine } from './batch-client.ts';
-import type { AccountOptions, BatchClient } from './batch-client.ts';
+import type { AccountOptions } from './batch-client.ts';
 
 /** The scenes of a built-in model, whose lines of batches have a lower price. */
 const REDUCED = 'test/reduced';
@@ -40,8 +40,6 @@ describe('batches', () => {
   const newClient = (options?: AccountOptions) => newBatchClient(darkroom, options);
   const tasksOf = (account: TestAccount) => countTasks(darkroom, account);
 
-  const keyOf = (batches: BatchClient) => ({ Authorization: `Bearer ${batches.key}` });
-
   /** The price of an output, in micro-USD, as a task is held for it. */
   async function priceOf(model: string): Promise<bigint> {
     const { account } = await newClient();
@@ -54,11 +52,8 @@ describe('batches', () => {
   // Proves C10-20.
   it('makes a task of every line, and a file of the results', async () => {
     const { account, batches } = await newClient();
-    const created = await batches.create(
-      TASKS,
-      ['a', 'b', 'c'].map((id) => taskLine(id)),
-      { metadata: { order: '7' } },
-    );
+    const lines = [taskLine('a'), taskLine('b'), taskLine('c')];
+    const created = await batches.create(TASKS, lines, { metadata: { order: '7' } });
     assert.equal(created.status, 'validating');
     assert.equal(created.expires_at, created.created_at + 86_400);
     const ended = await batches.waitForEnd(created.id);
@@ -85,8 +80,7 @@ describe('batches', () => {
 
   it('has its tasks wait behind all others, where they wait for a worker', async () => {
     const { account, batches } = await newClient();
-    const { id } = await batches.create(TASKS, [taskLine('a')]);
-    const [result] = await batches.results((await batches.waitForEnd(id)).output_file_id);
+    const [result] = await batches.results((await batches.run(TASKS, [taskLine('a')])).output_file_id);
     const { body } = await account.client.send('POST', '/v1/tasks', {
       model: 'darkroom/scene',
       input: { prompt: 'a lake' },
@@ -114,7 +108,7 @@ describe('batches', () => {
       JSON.stringify({ custom_id: 'get', method: 'GET', url: TASKS, body: {} }),
       JSON.stringify({ method: 'POST', url: TASKS, body: {} }),
     ];
-    const ended = await batches.waitForEnd((await batches.create(TASKS, lines)).id);
+    const ended = await batches.run(TASKS, lines);
     assert.equal(ended.status, 'completed', JSON.stringify(ended));
     assert.deepEqual(ended.request_counts, { total: 7, completed: 1, failed: 6 });
     assert.deepEqual(
@@ -140,16 +134,12 @@ describe('batches', () => {
     const { batches } = await newClient();
     const images = '/v1/images/generations';
     const image = { model: 'darkroom/scene', prompt: 'a lake', size: '1024x1024' };
-    const made = await batches.waitForEnd(
-      (
-        await batches.create(images, [
-          lineOf(images, 'image', image),
-          lineOf(images, 'bytes', { ...image, response_format: 'b64_json' }),
-          lineOf(images, 'stream', { ...image, stream: true }),
-          lineOf(images, 'size', { ...image, size: '3x3' }),
-        ])
-      ).id,
-    );
+    const made = await batches.run(images, [
+      lineOf(images, 'image', image),
+      lineOf(images, 'bytes', { ...image, response_format: 'b64_json' }),
+      lineOf(images, 'stream', { ...image, stream: true }),
+      lineOf(images, 'size', { ...image, size: '3x3' }),
+    ]);
     assert.deepEqual(made.request_counts, { total: 4, completed: 1, failed: 3 }, JSON.stringify(made));
     const [result] = await batches.results(made.output_file_id);
     const [file] = (result?.response?.body.data ?? []) as { url: string }[];
@@ -169,16 +159,12 @@ describe('batches', () => {
     const fileId = await batches.uploadFile('vision', bytes, 'lake.png');
     const edit = (id: string, image: object): string =>
       lineOf(edits, id, { model: 'darkroom/edit', prompt: 'make it brighter', images: [image] });
-    const edited = await batches.waitForEnd(
-      (
-        await batches.create(edits, [
-          edit('url', { image_url: file?.url }),
-          edit('file', { file_id: fileId }),
-          edit('data', { image_url: 'data:image/png;base64,AAAA' }),
-          edit('none', { file_id: 'file-01JZ3V5W8Q4Y7N2K9M6B1C0D3F' }),
-        ])
-      ).id,
-    );
+    const edited = await batches.run(edits, [
+      edit('url', { image_url: file?.url }),
+      edit('file', { file_id: fileId }),
+      edit('data', { image_url: 'data:image/png;base64,AAAA' }),
+      edit('none', { file_id: 'file-01JZ3V5W8Q4Y7N2K9M6B1C0D3F' }),
+    ]);
     assert.deepEqual(edited.request_counts, { total: 4, completed: 2, failed: 2 }, JSON.stringify(edited));
     assert.deepEqual(
       (await batches.results(edited.error_file_id)).map(({ custom_id: id, response }) => [
@@ -194,19 +180,15 @@ describe('batches', () => {
 
     const videos = '/v1/videos';
     const clip = { model: 'darkroom/motion', prompt: 'a lake', seconds: '4' };
-    const filmed = await batches.waitForEnd(
-      (
-        await batches.create(videos, [
-          lineOf(videos, 'clip', clip),
-          lineOf(videos, 'file', { ...clip, input_reference: { file_id: 'file-none' } }),
-        ])
-      ).id,
-    );
+    const filmed = await batches.run(videos, [
+      lineOf(videos, 'clip', clip),
+      lineOf(videos, 'file', { ...clip, input_reference: { file_id: 'file-none' } }),
+    ]);
     assert.deepEqual(filmed.request_counts, { total: 2, completed: 1, failed: 1 }, JSON.stringify(filmed));
     const [video] = await batches.results(filmed.output_file_id);
     assert.equal(video?.response?.body.status, 'completed');
     const content = await fetch(`${darkroom.url}/v1/videos/${video.response.request_id}/content`, {
-      headers: keyOf(batches),
+      headers: { Authorization: `Bearer ${batches.key}` },
     });
     assert.equal(content.headers.get('content-type'), 'video/mp4');
   });
@@ -217,9 +199,7 @@ describe('batches', () => {
     const chat = '/v1/chat/completions';
     const asked = (id: string, more: object = {}): string =>
       lineOf(chat, id, { model, messages: [{ role: 'user', content: 'What is 17 * 3?' }], ...more });
-    const answered = await batches.waitForEnd(
-      (await batches.create(chat, [asked('a'), asked('b'), asked('stream', { stream: true })])).id,
-    );
+    const answered = await batches.run(chat, [asked('a'), asked('b'), asked('stream', { stream: true })]);
     assert.deepEqual(answered.request_counts, { total: 3, completed: 2, failed: 1 }, JSON.stringify(answered));
     assert.equal(answered.model, model);
     assert.ok((answered.usage?.output_tokens ?? 0) > 0);
@@ -234,9 +214,7 @@ describe('batches', () => {
     assert.match(JSON.stringify(completions[0]?.response?.body), /51/);
 
     const responses = '/v1/responses';
-    const made = await batches.waitForEnd(
-      (await batches.create(responses, [lineOf(responses, 'a', { model, input: 'What is 17 * 3?' })])).id,
-    );
+    const made = await batches.run(responses, [lineOf(responses, 'a', { model, input: 'What is 17 * 3?' })]);
     const [result] = await batches.results(made.output_file_id);
     assert.equal(result?.response?.body.status, 'completed', JSON.stringify(made));
     const stored = await account.client.send('GET', `/v1/responses/${result.response.request_id}`);
@@ -259,14 +237,7 @@ describe('batches', () => {
     // One image costs less than this, and two cost more.
     const one = await priceOf('darkroom/scene');
     const { account, batches } = await newClient({ usd: one + one / 2n });
-    const ended = await batches.waitForEnd(
-      (
-        await batches.create(
-          TASKS,
-          ['a', 'b', 'c'].map((id) => taskLine(id)),
-        )
-      ).id,
-    );
+    const ended = await batches.run(TASKS, [taskLine('a'), taskLine('b'), taskLine('c')]);
     assert.deepEqual(ended.request_counts, { total: 3, completed: 1, failed: 2 }, JSON.stringify(ended));
     const errors = await batches.results(ended.error_file_id);
     assert.deepEqual(
@@ -283,14 +254,7 @@ describe('batches', () => {
   it('holds and captures the price of a line times the factor of its model', async () => {
     const { account, batches } = await newClient();
     const request = { model: REDUCED, input: { prompt: 'a lake' } };
-    const ended = await batches.waitForEnd(
-      (
-        await batches.create(
-          TASKS,
-          ['a', 'b'].map((id) => lineOf(TASKS, id, request)),
-        )
-      ).id,
-    );
+    const ended = await batches.run(TASKS, [lineOf(TASKS, 'a', request), lineOf(TASKS, 'b', request)]);
     assert.deepEqual(ended.request_counts, { total: 2, completed: 2, failed: 0 }, JSON.stringify(ended));
     for (const { response } of await batches.results(ended.output_file_id)) {
       assert.ok(response !== null);
@@ -315,25 +279,17 @@ describe('batches', () => {
   // Proves C10-21.
   it('fails as a whole where a custom_id occurs twice, or there is no line', async () => {
     const { account, batches } = await newClient();
-    const twice = await batches.waitForEnd(
-      (await batches.create(TASKS, [taskLine('a'), taskLine('b'), taskLine('a')])).id,
-    );
+    const twice = await batches.run(TASKS, [taskLine('a'), taskLine('b'), taskLine('a')]);
     assert.equal(twice.status, 'failed');
     assert.ok(twice.failed_at);
     assert.deepEqual(
       twice.errors?.data.map(({ code, line, param }) => ({ code, line, param })),
       [{ code: 'duplicate_custom_id', line: 3, param: 'custom_id' }],
     );
-    const empty = await batches.waitForEnd((await batches.create(TASKS, ['', ' ', ''])).id);
+    const empty = await batches.run(TASKS, ['', ' ', '']);
     assert.deepEqual([empty.status, empty.errors?.data[0]?.code], ['failed', 'empty_file']);
-    const many = await batches.waitForEnd(
-      (
-        await batches.create(
-          TASKS,
-          Array.from({ length: 50_001 }, () => '{}'),
-        )
-      ).id,
-    );
+    const tooMany = Array.from({ length: 50_001 }, () => '{}');
+    const many = await batches.run(TASKS, tooMany);
     assert.deepEqual([many.status, many.errors?.data[0]?.code], ['failed', 'too_many_lines']);
     assert.equal(await tasksOf(account), 0);
   });

@@ -3,7 +3,7 @@
  * everywhere, and tasks continue as they were accepted.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -45,26 +45,19 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-async function put(name: string, content: unknown): Promise<void> {
+async function put(name: string, content: ModelDefinition): Promise<void> {
   const file = path.join(directory, name);
-  await writeFile(`${file}.new`, typeof content === 'string' ? content : JSON.stringify(content));
+  await writeFile(`${file}.new`, JSON.stringify(content));
   await rename(`${file}.new`, file);
 }
 
-interface AdminCatalogue {
-  readonly since: number;
-  readonly models: readonly { readonly name: string; readonly hash: string }[];
-  readonly refused: { readonly problems: readonly { readonly file: string; readonly problem: string }[] } | null;
-}
-
-async function catalogue(): Promise<AdminCatalogue> {
+/** The hash of a model's definition, as operators see it. */
+async function hashOf(name: string): Promise<string | undefined> {
   const response = await fetch(adminUrl, { headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
   assert.equal(response.status, 200);
-  return ((await response.json()) as { data: AdminCatalogue }).data;
+  const { data } = (await response.json()) as { data: { models: readonly { name: string; hash: string }[] } };
+  return data.models.find((each) => each.name === name)?.hash;
 }
-
-const hashOf = async (name: string): Promise<string | undefined> =>
-  (await catalogue()).models.find((each) => each.name === name)?.hash;
 
 /** The values of `model` in a create, according to the API reference. */
 async function formsInReference(): Promise<string> {
@@ -113,26 +106,6 @@ describe('a model file', () => {
     assert.equal(task.billing.captured, '0.01');
     await put('colours.json', model());
     await waitFor('it is what it was', async () => (await hashOf(NAME)) === hash);
-  });
-
-  it('that is invalid is reported to operators, and the previous catalogue stays', async () => {
-    const { client } = await darkroom.createAccount();
-    const file = path.join(directory, 'colours.json');
-
-    await put('colours.json', { ...model(), typicalSeconds: 'soon' });
-    await waitFor('it is rejected', async () => (await catalogue()).refused !== null);
-
-    assert.deepEqual((await catalogue()).refused?.problems, [
-      { file, problem: 'invalid model file: typicalSeconds: type: got string, want number' },
-    ]);
-    assert.match(
-      await readFile(darkroom.logFile, 'utf8'),
-      new RegExp(`"file":"${file}","problem":"[^"]*typicalSeconds`),
-    );
-    assert.equal((await client.create({ model: NAME, input: { prompt: 'a' } })).status, 200);
-
-    await put('colours.json', model());
-    await waitFor('it is repaired', async () => (await catalogue()).refused === null);
   });
 });
 

@@ -12,10 +12,34 @@ import type { TestAccount } from '../support/darkroom.ts';
 import { MODEL_PRICE, UPSTREAM_PROTOCOLS } from '../support/model-files.ts';
 import type { UpstreamProtocol } from '../support/model-files.ts';
 import type { LogLine } from '../support/test-provider/log.ts';
+import { waitFor } from '@darkroom/testing/wait-for';
 
 /** Contract §7: the hold is released, unless the task succeeded. */
 const RELEASED = { currency: 'USD', held: MODEL_PRICE, captured: '0', released: MODEL_PRICE };
 const CAPTURED = { currency: 'USD', held: MODEL_PRICE, captured: MODEL_PRICE, released: '0' };
+
+/** A task that is cancelled while it is `handling`, although its upstream has finished. */
+interface LateCancel {
+  /** What its owner pays, as the model file specifies. */
+  readonly lateCancel: 'billed' | 'full' | 'free';
+  readonly bills: string;
+  /** Decimal USD. */
+  readonly captured: string;
+  /** What the upstream may bill beyond that, as the operator's cost in micro-USD; undefined: none is recorded. */
+  readonly cost?: bigint;
+}
+
+const BILLS = '[bills 0.004]';
+/** The price of every model is 0.03, which is the hold. */
+const LATE_CANCELS: readonly LateCancel[] = [
+  { lateCancel: 'billed', bills: BILLS, captured: '0.004' },
+  { lateCancel: 'billed', bills: '', captured: '0', cost: 30_000n },
+  { lateCancel: 'full', bills: BILLS, captured: MODEL_PRICE },
+  { lateCancel: 'full', bills: '', captured: MODEL_PRICE },
+  { lateCancel: 'full', bills: '[bills 0.05]', captured: MODEL_PRICE, cost: 20_000n },
+  { lateCancel: 'free', bills: BILLS, captured: '0', cost: 4_000n },
+  { lateCancel: 'free', bills: '', captured: '0', cost: 30_000n },
+];
 
 /** As many as a small machine can handle: all at once, every one of them would starve. */
 const AT_ONCE = 8;
@@ -29,7 +53,18 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       'replicate-rejecting': [{ protocol: 'replicate', id: 'replicate-rejecting' }],
       'tasks-rejecting': [{ protocol: 'tasks', id: 'tasks-rejecting' }],
       'openai-closed': [{ protocol: 'openai', id: 'openai-closed' }],
+      'tasks-billed': [{ protocol: 'tasks', id: 'tasks-late' }],
+      'tasks-full': [{ protocol: 'tasks', id: 'tasks-late' }],
+      'tasks-free': [{ protocol: 'tasks', id: 'tasks-late' }],
     });
+    const { client } = await outside.darkroom.createAccount();
+    for (const lateCancel of ['full', 'free']) {
+      await outside.changePricing(`tasks-${lateCancel}`, { lateCancel });
+      await waitFor(`${lateCancel} is in force`, async () => {
+        const { body } = await client.send('GET', '/v1/models');
+        return JSON.stringify(body).includes(`"lateCancel":"${lateCancel}"`);
+      });
+    }
   });
   after(() => outside.stop());
 
@@ -56,6 +91,12 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     return { task, log: await outside.providerLog(marker) };
   }
 
+  /** The task has failed for this reason, and nothing was charged. */
+  function assertFailed(task: ApiTask, code: string, reason: string): void {
+    assert.deepEqual([task.status, task.error?.code, task.error?.reason], ['fail', code, reason], JSON.stringify(task));
+    assert.deepEqual(task.billing, RELEASED);
+  }
+
   const kindsOf = (log: readonly LogLine[]): readonly string[] => log.map(({ kind }) => kind);
   const countOf = (log: readonly LogLine[], kind: LogLine['kind']): number =>
     log.filter((line) => line.kind === kind).length;
@@ -64,10 +105,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   it('fails as provider_unavailable when the provider keeps rejecting it and has accepted no job', async () => {
     const { task, log } = await run('openai-closed', '[reject 429]');
 
-    assert.equal(task.status, 'fail');
-    assert.equal(task.error?.code, 'TASK_FAILED');
-    assert.equal(task.error.reason, 'provider_unavailable');
-    assert.deepEqual(task.billing, RELEASED);
+    assertFailed(task, 'TASK_FAILED', 'provider_unavailable');
     assert.ok(countOf(log, 'rejected') > 1, 'it was asked only once');
     assert.equal(countOf(log, 'submit'), 0);
   });
@@ -94,22 +132,16 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     it(`${protocol}: fails as content_rejected, without a charge, when the provider rejects the content`, async () => {
       const { task } = await run(protocol, '[content]');
 
-      assert.equal(task.status, 'fail');
-      assert.equal(task.error?.code, 'TASK_FAILED');
-      assert.equal(task.error.reason, 'content_rejected');
-      assert.deepEqual(task.billing, RELEASED);
+      assertFailed(task, 'TASK_FAILED', 'content_rejected');
     });
 
     // Proves C1-4.
     it(`${protocol}: does not expose the provider's own message when its work fails`, async () => {
       const { task, log } = await run(protocol, '[fail]');
 
-      assert.equal(task.status, 'fail');
-      assert.equal(task.error?.code, 'TASK_FAILED');
       // A synchronous provider that responds with 500 does not state whether it accepted the work.
-      assert.equal(task.error.reason, protocol === 'openai' ? 'outcome_unknown' : 'provider_error');
+      assertFailed(task, 'TASK_FAILED', protocol === 'openai' ? 'outcome_unknown' : 'provider_error');
       assert.doesNotMatch(JSON.stringify(task), /not to be passed on|no one may pass on|CUDA|127\.0\.0\.1/);
-      assert.deepEqual(task.billing, RELEASED);
       assert.equal(countOf(log, 'submit'), 1);
     });
 
@@ -126,10 +158,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       const { account, marker, taskId } = await start(protocol, '[slow 600000]', { timeoutSeconds: 6 });
 
       const task = await account.client.waitForTerminal(taskId);
-      assert.equal(task.status, 'fail');
-      assert.equal(task.error?.code, 'TASK_TIMEOUT');
-      assert.equal(task.error.reason, 'timed_out');
-      assert.deepEqual(task.billing, RELEASED);
+      assertFailed(task, 'TASK_TIMEOUT', 'timed_out');
       await outside.assertSettled(account);
       if (protocol !== 'openai') await outside.waitForProvider(marker, 'cancel');
     });
@@ -142,9 +171,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
       const answer = await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
       assert.equal(answer.status, 200);
       const task = await account.client.waitForTerminal(taskId);
-      assert.equal(task.status, 'fail');
-      assert.equal(task.error?.code, 'TASK_CANCELLED');
-      assert.deepEqual(task.billing, RELEASED);
+      assertFailed(task, 'TASK_CANCELLED', 'cancelled');
       await outside.assertSettled(account);
       // A synchronous interface has no request for it: there the job ends with the connection.
       if (protocol !== 'openai') await outside.waitForProvider(marker, 'cancel');
@@ -156,10 +183,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     it(`${protocol}: never submits twice when the connection is lost, and reports that the outcome is unknown`, async () => {
       const { task, log } = await run(protocol, '[drop]');
 
-      assert.equal(task.status, 'fail');
-      assert.equal(task.error?.code, 'TASK_FAILED');
-      assert.equal(task.error.reason, 'outcome_unknown');
-      assert.deepEqual(task.billing, RELEASED);
+      assertFailed(task, 'TASK_FAILED', 'outcome_unknown');
       assert.equal(countOf(log, 'submit'), 1);
     });
   }
@@ -195,12 +219,7 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
   ] as const) {
     // Proves C4-2, C7-36.
     it(`captures what the provider bills for a cancelled task, never more than the hold: ${billed}`, async () => {
-      const marker = `marker-${randomUUID()}`;
-      const account = await outside.darkroom.createAccount();
-      const taskId = await outside.create(account, {
-        model: 'test/tasks',
-        input: { prompt: `${marker} [slow 600000] [bills ${billed}]` },
-      });
+      const { account, marker, taskId } = await start('tasks', `[slow 600000] [bills ${billed}]`);
       await outside.waitForProvider(marker, 'poll');
       await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
@@ -213,39 +232,52 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     });
   }
 
-  it('ends as cancelled when the work is done before Temporal receives the accepted cancel', async () => {
-    const { account, marker, taskId } = await start('replicate', '[hold]');
-    await outside.waitForProvider(marker, 'submit');
-    // What accepting a cancel writes, except for the notification of Temporal: in this test it never comes.
-    await outside.darkroom.testDatabase.database.query(
-      { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
-      [taskId],
-    );
-    await outside.provider.release(marker);
+  for (const [protocol, behaviour, captured] of [
+    ['replicate', '[hold]', '0'],
+    ['tasks', '[hold] [bills 0.004]', '0.004'],
+  ] as const) {
+    it(`${protocol}: ends as cancelled, for ${captured}, when the work is done before Temporal receives the accepted cancel`, async () => {
+      const { account, marker, taskId } = await start(protocol, behaviour);
+      await outside.waitForProvider(marker, 'submit');
+      // What accepting a cancel writes, except for the notification of Temporal: in this test it never comes.
+      await outside.darkroom.testDatabase.database.query(
+        { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
+        [taskId],
+      );
+      await outside.provider.release(marker);
 
-    const task = await account.client.waitForTerminal(taskId);
-    assert.equal(task.status, 'fail');
-    assert.equal(task.error?.code, 'TASK_CANCELLED');
-    assert.deepEqual(task.billing, RELEASED);
-    await outside.assertSettled(account);
-    assert.ok((await outside.providerLog(marker)).some(({ kind }) => kind === 'finished'));
-  });
+      const task = await account.client.waitForTerminal(taskId);
+      assert.equal(task.status, 'fail');
+      assert.equal(task.error?.code, 'TASK_CANCELLED');
+      assert.equal(task.billing.captured, captured);
+      await outside.assertSettled(account);
+      assert.ok((await outside.providerLog(marker)).some(({ kind }) => kind === 'finished'));
+    });
+  }
 
-  it('captures what the provider bills for work that was done when its cancel was accepted', async () => {
-    const { account, marker, taskId } = await start('tasks', '[hold] [bills 0.004]');
-    await outside.waitForProvider(marker, 'submit');
-    await outside.darkroom.testDatabase.database.query(
-      { name: 'test_accept_cancel', text: 'UPDATE tasks SET cancel_requested_at = now() WHERE id = $1' },
-      [taskId],
-    );
-    await outside.provider.release(marker);
+  for (const { lateCancel, bills, captured, cost } of LATE_CANCELS) {
+    const says = bills === '' ? 'says nothing' : `says ${bills}`;
+    it(`costs ${captured} when it is cancelled after the upstream has finished, if the model says ${lateCancel} and the upstream ${says}`, async () => {
+      // It is polled once while it works, and not again before the cancel.
+      const { account, marker, taskId } = await start(`tasks-${lateCancel}`, `[hold] [poll-after 600] ${bills}`);
+      await outside.waitForProvider(marker, 'poll');
+      await outside.provider.release(marker);
+      await outside.waitForProvider(marker, 'finished');
+      assert.equal((await account.client.get(taskId)).body.data.status, 'handling');
 
-    const task = await account.client.waitForTerminal(taskId);
+      await account.client.send('POST', `/v1/tasks/${taskId}/cancel`);
 
-    assert.equal(task.error?.code, 'TASK_CANCELLED');
-    assert.equal(task.billing.captured, '0.004');
-    await outside.assertSettled(account);
-  });
+      const task = await account.client.waitForTerminal(taskId);
+      assert.equal(task.error?.code, 'TASK_CANCELLED');
+      assert.equal(task.billing.captured, captured);
+      const costs = await outside.darkroom.testDatabase.database.query<{ atMost: bigint }>(SELECT_COST, [taskId]);
+      assert.deepEqual(
+        costs.map(({ atMost }) => atMost),
+        cost === undefined ? [] : [cost],
+      );
+      await outside.assertSettled(account);
+    });
+  }
 
   it('keeps polling a job while the provider does not respond', async () => {
     const { task, log } = await run('replicate', '[poll-fail 2]');
@@ -255,19 +287,17 @@ describe('a task of an upstream', { concurrency: AT_ONCE }, () => {
     assert.equal(countOf(log, 'submit'), 1);
   });
 
-  for (const [behaviour, protocol] of [
-    ['[no output]', 'replicate'],
-    ['[404 file]', 'tasks'],
-  ] as const) {
-    it(`fails as no_output when a finished job has nothing to download: ${behaviour}`, async () => {
-      const { task } = await run(protocol, behaviour);
+  it('fails as no_output, without a charge, when a finished job has nothing to download', async () => {
+    const { task } = await run('replicate', '[no output]');
 
-      assert.equal(task.status, 'fail');
-      assert.equal(task.error?.reason, 'no_output');
-      assert.deepEqual(task.billing, RELEASED);
-    });
-  }
+    assertFailed(task, 'TASK_FAILED', 'no_output');
+  });
 });
+
+const SELECT_COST = {
+  name: 'test_cost',
+  text: `SELECT at_most_micro_usd AS "atMost" FROM operator_costs WHERE task_id = $1 AND reason = 'cancelled'`,
+};
 
 interface Started {
   readonly account: TestAccount;

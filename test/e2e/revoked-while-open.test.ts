@@ -10,7 +10,6 @@ import { after, before, describe, it } from 'node:test';
 import { textDefinition } from '../catalogue/definitions.ts';
 import { runAdminCommand } from '../commands/admin-command.ts';
 import { openEventSource } from '../http/event-source.ts';
-import type { EventSourceReader } from '../http/event-source.ts';
 import { startDarkroom } from '../support/darkroom.ts';
 import type { Darkroom, TestAccount } from '../support/darkroom.ts';
 import { programEnvironment } from '../support/pooled-run.ts';
@@ -70,16 +69,6 @@ async function opened(
 
 const question = { messages: [{ role: 'user', content: 'Write a long essay about the sea.' }] };
 
-interface OpenResponsesOfTest {
-  readonly taskId: string;
-  readonly events: EventSourceReader;
-  readonly poll: Promise<Ended>;
-  readonly chat: Promise<Ended>;
-  readonly whole: Promise<Ended>;
-  readonly response: Promise<Ended>;
-  readonly tool: Promise<Ended>;
-}
-
 async function callsUnderWay({ id }: TestAccount): Promise<number> {
   const text = 'SELECT count(*)::integer AS calls FROM text_calls WHERE account_id = $1 AND settled_at IS NULL';
   const [row] = await darkroom.testDatabase.database.query<{ calls: number }>({ name: 'test_calls', text }, [id]);
@@ -87,7 +76,7 @@ async function callsUnderWay({ id }: TestAccount): Promise<number> {
 }
 
 /** Everything that one key can have open at one process. */
-async function openAll(account: TestAccount): Promise<OpenResponsesOfTest> {
+async function openAll(account: TestAccount) {
   const { body } = await account.client.create({ model: 'darkroom/scene', input: { prompt: 'a lake' } });
   const { taskId } = body.data;
   const place = `/v1/tasks/${taskId}`;
@@ -122,7 +111,11 @@ async function openAll(account: TestAccount): Promise<OpenResponsesOfTest> {
 }
 
 /** Asserts that all of them have ended, each in the form of its protocol. */
-async function assertAllEnd(open: OpenResponsesOfTest, account: TestAccount, status: 401 | 403): Promise<void> {
+async function assertAllEnd(
+  open: Awaited<ReturnType<typeof openAll>>,
+  account: TestAccount,
+  status: 401 | 403,
+): Promise<void> {
   const begun = performance.now();
   const [chat, whole, response, tool, poll] = await Promise.all([
     open.chat,

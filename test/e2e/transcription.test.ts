@@ -195,17 +195,18 @@ describe('a transcription', { concurrency: true }, () => {
     assert.equal(task.billing.held, '0.003');
   });
 
-  it('is priced by its measured length where the provider reports none', async () => {
-    const task = await run('unmeasured', 4, { formats: ['text'] });
+  for (const [model, reported] of [
+    ['unmeasured', 'nothing'],
+    ['zero', '0'],
+    ['overlong', 'more than was held for'],
+  ] as const) {
+    it(`is priced by its measured length where the provider reports ${reported}`, async () => {
+      const task = await run(model, 4, { max_seconds: 10, formats: ['text'] });
 
-    assert.equal(task.billing.captured, '0.004', JSON.stringify(task));
-  });
-
-  it('is priced by its measured length, whatever the provider reports', async () => {
-    const task = await run('overlong', 4, { max_seconds: 10 });
-
-    assert.deepEqual(task.billing, { currency: 'USD', held: '0.01', captured: '0.004', released: '0.006' });
-  });
+      const billing = { currency: 'USD', held: '0.01', captured: '0.004', released: '0.006' };
+      assert.deepEqual(task.billing, billing, JSON.stringify(task));
+    });
+  }
 
   it('fails before anything is sent when the recording is longer than was held for', async () => {
     const before = server.forms.length;
@@ -230,12 +231,6 @@ describe('a transcription', { concurrency: true }, () => {
     );
     assert.equal(subtitles.error?.reason, 'no_output', JSON.stringify(subtitles));
     assert.equal(subtitles.billing.captured, '0');
-  });
-
-  it('is priced by its measured length where the provider reports 0', async () => {
-    const task = await run('zero', 4, { formats: ['text'] });
-
-    assert.equal(task.billing.captured, '0.004', JSON.stringify(task));
   });
 
   for (const [file, captured] of [

@@ -216,15 +216,6 @@ describe('an upstream that tasks share', { concurrency: true }, () => {
     }
   });
 
-  it('has no fallback after a job that failed and is billed, or may be', async () => {
-    for (const behaviour of ['[fail-tasks] [bills 0.004]', '[fail-tasks]']) {
-      const task = await start('failing', behaviour);
-
-      assert.equal((await end(task)).error?.reason, 'provider_error');
-      assert.equal((await linesOf(task, 'submit')).length, 1);
-    }
-  });
-
   it('has no fallback once its task is cancelled', async () => {
     const task = await start('failing', '[fail-tasks] [bills 0] [slow 600000]');
     await outside.waitForProvider(task.marker, 'poll');

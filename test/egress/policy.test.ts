@@ -64,12 +64,8 @@ describe('parseAllowList', () => {
 
 describe('checkUrl', () => {
   it('accepts a public https address and name on the configured port', () => {
-    for (const url of [
-      'https://example.com/hook?a=1',
-      'https://8.8.8.8/',
-      'https://[2606:4700::1]:443/x',
-      'HTTPS://A.test',
-    ]) {
+    const named = ['https://example.com/hook?a=1', 'HTTPS://A.test'];
+    for (const url of [...named, 'https://8.8.8.8/', 'https://[2606:4700::1]:443/x']) {
       assert.equal(problemOf(url), undefined, url);
     }
   });
@@ -77,17 +73,10 @@ describe('checkUrl', () => {
   // Proves C2-12.
   it('rejects a literal address that is not public, in any spelling, with the message of the contract', () => {
     const problem = '127.0.0.1 is not a public address; the operator can allow it with EGRESS_ALLOW=127.0.0.1:443';
-    const hosts = [
-      '127.0.0.1',
-      '127.1',
-      '2130706433',
-      '0x7f.1',
-      '0177.0.0.1',
-      '127.0.0.1.',
-      '①②⑦.0.0.1',
-      '127。0。0。1',
-    ];
-    for (const host of hosts) assert.equal(problemOf(`https://${host}/cb`), problem, host);
+    const inAscii = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', '0177.0.0.1', '127.0.0.1.'];
+    for (const host of [...inAscii, '①②⑦.0.0.1', '127。0。0。1']) {
+      assert.equal(problemOf(`https://${host}/cb`), problem, host);
+    }
 
     assert.match(problemOf('https://[::ffff:127.0.0.1]/') ?? '', /^::ffff:7f00:1 is not a public address/);
     assert.match(problemOf('https://[::1]:8443/') ?? '', /^::1 is not a public address; .* EGRESS_ALLOW=\[::1\]:8443$/);

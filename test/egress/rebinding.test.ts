@@ -97,9 +97,6 @@ describe('a name server', () => {
       'many public addresses and one that is not, behind those that would be tried',
       [...Array.from({ length: 9 }, (_, index) => `8.8.8.${index + 1}`), '169.254.169.254'],
     ],
-    ['a private IPv6 address only', ['fd00:ec2::254']],
-    ['the loopback in an IPv6 address', ['::ffff:127.0.0.1']],
-    ['a private address by NAT64', ['64:ff9b::a00:1']],
     ['the unspecified address', ['0.0.0.0', '::']],
   ];
   for (const [what, addresses] of MIXED) {
@@ -119,14 +116,6 @@ describe('a name server', () => {
     await failsAlike(s.egress.post('https://all.test/', message()));
 
     assert.deepEqual(s.tried.map(({ host }) => host).toSorted(), [PUBLIC_IPV6, PUBLIC, OTHER_PUBLIC]);
-  });
-
-  it('that answers with a public IPv6 address only makes the client connect to it', async (t) => {
-    const s = await scene(t, always(PUBLIC_IPV6));
-
-    await failsAlike(s.egress.post('https://ipv6.test/', message()));
-
-    assert.deepEqual(s.tried, [{ host: PUBLIC_IPV6, port: 443 }]);
   });
 
   const chain =

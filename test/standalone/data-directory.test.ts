@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PACKAGE_ROOT } from '../../src/config/package-root.ts';
@@ -55,9 +55,15 @@ describe('the data directory', () => {
     assert.equal(await readFile(path.join(directory, 'VERSION'), 'utf8'), '99\n');
   });
 
-  it('is rejected with a clear message when it is not a directory', async () => {
+  it('is rejected with a clear message when it is not a directory, or contains something else, which stays', async () => {
     await writeFile(directory, '');
     await assert.rejects(openDataDirectory(directory), { name: 'StandaloneError', message: /is not a folder/ });
+
+    await assert.rejects(openDataDirectory(parent), {
+      name: 'StandaloneError',
+      message: /not empty and is not a data folder/,
+    });
+    assert.deepEqual(await readdir(parent), ['data']);
   });
 
   it('is rejected at once with the reason where it cannot be created', async () => {
@@ -94,18 +100,16 @@ describe('the secrets of an installation', () => {
     await assert.rejects(readOrCreateSecrets(directory, true), { name: 'StandaloneError', message: /is missing/ });
   });
 
-  it('are rejected when one of them is not a text', async () => {
+  it('are rejected when damaged, or when one of them is not a text, without being shown', async () => {
     const made = await readOrCreateSecrets(directory, false);
-    await writeFile(path.join(directory, 'secrets.json'), JSON.stringify({ ...made, adminToken: 7 }));
-    await assert.rejects(readOrCreateSecrets(directory, true), { name: 'StandaloneError', message: /is damaged/ });
-  });
-
-  it('are rejected when damaged, without being shown', async () => {
-    await writeFile(path.join(directory, 'secrets.json'), '{"urlSigningKey":"half of it');
-    await assert.rejects(readOrCreateSecrets(directory, true), (error: Error) => {
-      assert.match(error.message, /is damaged/);
-      assert.doesNotMatch(error.message, /half of it/);
-      return true;
-    });
+    for (const content of [JSON.stringify({ ...made, adminToken: 7 }), '{"urlSigningKey":"half of it']) {
+      await writeFile(path.join(directory, 'secrets.json'), content);
+      await assert.rejects(readOrCreateSecrets(directory, true), (error: Error) => {
+        assert.equal(error.name, 'StandaloneError');
+        assert.match(error.message, /is damaged/);
+        assert.doesNotMatch(error.message, /half of it/);
+        return true;
+      });
+    }
   });
 });

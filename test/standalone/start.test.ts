@@ -3,7 +3,7 @@
  * directory.
  */
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -189,16 +189,6 @@ describe('npm start that cannot continue', () => {
     const elsewhere = supervise(path.join(directory, 'elsewhere'), { DATABASE_URL: url }, ['--database-only']);
     assert.equal(await elsewhere.ended(), 1);
     assert.match(elsewhere.output(), /DATABASE_URL names a PostgreSQL of your own/);
-  });
-
-  it('rejects a directory that contains something else', async () => {
-    const foreign = path.join(directory, 'foreign');
-    await mkdir(foreign);
-    await writeFile(path.join(foreign, 'letter.txt'), 'dear all');
-    const rejected = supervise(foreign);
-    assert.equal(await rejected.ended(), 1);
-    assert.match(rejected.output(), /not empty and is not a data folder/);
-    assert.equal(await readFile(path.join(foreign, 'letter.txt'), 'utf8'), 'dear all');
   });
 
   it('exits with the log of the step that failed, and resumes there the next time', async () => {

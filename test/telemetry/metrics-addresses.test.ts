@@ -1,50 +1,20 @@
-/** The addresses where processes are scraped and probed: as configured, under `npm start`, and before they can work. */
+/** The addresses where processes are scraped and probed: as configured, and before they can work. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { TASK_QUEUES } from '../../src/domain/workflow-ids.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { ConfigurationError } from '../../src/config/environment.ts';
-import { claimPort } from '../../src/standalone/ports.ts';
 import { reservePort } from '../support/reserve-port.ts';
 import { readSettings } from '../../src/standalone/settings.ts';
-import { supervise, temporaryDirectory } from '../standalone/fixtures/supervised.ts';
+import { LEAST, problemsOf } from '../config/least-configuration.ts';
 import { Role } from '../support/darkroom.ts';
 import { programEnvironment } from '../support/pooled-run.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import type { TestDatabase } from '../support/test-database.ts';
 import { waitFor } from '@darkroom/testing/wait-for';
 import { scrape } from './exposition.ts';
-
-const SECRET = 's'.repeat(32);
-const LEAST = {
-  DATABASE_URL: 'postgres://user:password@db:5432/darkroom',
-  TEMPORAL_ADDRESS: '127.0.0.1:1',
-  STORE_URL: 'file:///var/lib/darkroom',
-  URL_SIGNING_KEY: SECRET,
-  ENCRYPTION_KEY: SECRET,
-};
-
-function problemsOf(read: () => unknown): readonly string[] {
-  try {
-    read();
-    return [];
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError);
-    return error.problems;
-  }
-}
-
-/** A free port with a free one after it. */
-async function findTwoFreePorts(): Promise<number> {
-  for (;;) {
-    const port = await reservePort();
-    const next = port === 65_535 ? undefined : await claimPort(port + 1, 'a test', 'none').catch(() => undefined);
-    if (next !== undefined) return port;
-  }
-}
 
 describe('METRICS_PORT', () => {
   it('is off by default, on loopback when set, and on other addresses only when configured', () => {
@@ -65,32 +35,6 @@ describe('METRICS_PORT', () => {
     assert.match(problemsIn({ METRICS_PORT: '8786' })[0] ?? '', /^METRICS_PORT \+ 1 and PORT are both 8787/);
     assert.match(problemsIn({ METRICS_PORT: '65535' })[0] ?? '', /the worker has the next port/);
   });
-
-  it(
-    'under `npm start` is the port of the api, and the worker has the next one',
-    { skip: process.platform !== 'linux' },
-    async () => {
-      const directory = await temporaryDirectory();
-      const dataDir = path.join(directory, 'data');
-      const port = await findTwoFreePorts();
-      const running = supervise(dataDir, { METRICS_PORT: String(port) });
-      try {
-        await running.printed('Stop:  ');
-        const record = JSON.parse(await readFile(path.join(dataDir, 'processes.json'), 'utf8')) as Record<
-          'api' | 'worker',
-          { pid: number }
-        >;
-        const portOf = async ({ pid }: { pid: number }) =>
-          /(?:^|\0)METRICS_PORT=(\d+)/.exec(await readFile(`/proc/${pid}/environ`, 'utf8'))?.[1];
-
-        assert.equal(await portOf(record.api), String(port));
-        assert.equal(await portOf(record.worker), String(port + 1));
-      } finally {
-        await running.stop();
-        await rm(directory, { recursive: true, force: true });
-      }
-    },
-  );
 });
 
 describe('a worker that waits for Temporal', () => {
@@ -108,6 +52,7 @@ describe('a worker that waits for Temporal', () => {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       ...programEnvironment(testDatabase.url),
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
       STORE_URL: `file://${directory}/store`,
       METRICS_PORT: String(port),
     };

@@ -153,37 +153,12 @@ describe('the values that are read at a scrape', () => {
     assert.deepEqual(others, { validating: none, finalizing: none });
     assert.equal(stored.callbacks.count, 3);
     assertAbout(stored.callbacks.oldestSeconds, 50);
+    const open = { isPaused: false, isFailing: false, isDrained: false, pauseReason: null, credentialProblem: null };
+    const idle = { ...open, slotsTaken: 0, waiting: 0 };
     assert.deepEqual(stored.upstreams, [
-      {
-        upstream: 'broken',
-        isPaused: false,
-        isFailing: true,
-        pauseReason: null,
-        credentialProblem: null,
-        isDrained: false,
-        slotsTaken: 0,
-        waiting: 0,
-      },
-      {
-        upstream: 'busy',
-        isPaused: true,
-        isFailing: false,
-        pauseReason: null,
-        credentialProblem: null,
-        isDrained: false,
-        slotsTaken: 3,
-        waiting: 2,
-      },
-      {
-        upstream: 'tried by nothing since',
-        isPaused: false,
-        isFailing: false,
-        pauseReason: null,
-        credentialProblem: null,
-        isDrained: false,
-        slotsTaken: 0,
-        waiting: 0,
-      },
+      { ...idle, upstream: 'broken', isFailing: true },
+      { ...idle, upstream: 'busy', isPaused: true, slotsTaken: 3, waiting: 2 },
+      { ...idle, upstream: 'tried by nothing since' },
     ]);
   });
 

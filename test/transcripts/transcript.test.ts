@@ -47,12 +47,8 @@ describe('a transcript in an answer', () => {
   });
 
   it('has no times without any readable segment, unless nothing was said', () => {
-    for (const segments of [
-      [],
-      [null],
-      'a',
-      Array.from({ length: 100_001 }, () => ({ start: 0, end: 1, text: 'a' })),
-    ]) {
+    const tooMany = Array.from({ length: 100_001 }, () => ({ start: 0, end: 1, text: 'a' }));
+    for (const segments of [[], [null], 'a', tooMany]) {
       assert.equal(transcriptOf({ text: 'a', segments })?.segments, undefined);
     }
     assert.deepEqual(transcriptOf({ text: ' ', segments: [] })?.segments, []);
