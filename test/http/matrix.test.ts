@@ -101,7 +101,7 @@ for (const route of publicRoutes(served.http)) {
       assert.equal(new Set(answers).size, 1);
     });
 
-    // Proves S7-4.
+    // Proves S7-4, C1-11.
     it('is denied to a suspended account', async () => {
       assert.equal(codeOf(await askAs(route, suspended.client.key)), '403 ACCOUNT_SUSPENDED');
     });

@@ -63,6 +63,32 @@ function bodyCheck(operation: Operation): (value: unknown) => boolean {
   return (value) => validate(value);
 }
 
+/** What each public route needs, in the order of names: what keys and tokens that exist may do. */
+const ACCESS: Readonly<Record<string, string>> = {
+  none:
+    'downloadMedia getDashboard getDashboardFile getGuide getGuideFile getHealth getOpenApi getReadiness ' +
+    'getReference getReferenceFile listSpeechModels listVoices receiveProviderHook signIn',
+  any: 'callMcp getSession signOut',
+  'models:read': 'getModel listModels',
+  'tasks:read':
+    'downloadVideo getBatch getTask getTaskEvents getVideo listAccountCallbacks listBatches ' +
+    'listCallbackAttempts listTasks listVideos previewOutput',
+  'tasks:write':
+    'cancelBatch cancelTask createBatch createImage createImageEdit createSpeech createTask createTasks ' +
+    'createToken createTranscription createTranslation createVideo deleteVideo eraseTask estimateTask ' +
+    'redeliverCallback remixVideo revokeToken',
+  'storage:read': 'getFile getFileContent listFiles listStoredOutputs',
+  'storage:write':
+    'addUploadPart cancelUpload completeUpload createUpload deleteFile deleteStoredOutput ' +
+    'deleteStoredOutputs deleteStoredOutputsByPost promoteStoredOutputs uploadFile',
+  'text:write':
+    'cancelResponse compactResponse countInputTokens createChatCompletion createResponse deleteResponse ' +
+    'getResponse listResponseInputItems',
+  'billing:read': 'getAccount getUsage listLedger',
+  'keys:manage': 'createKey listKeys revokeKey rotateKey',
+  'webhooks:manage': 'deleteWebhookKey getWebhookKey rotateWebhookKey setWebhookKey testWebhook',
+};
+
 describe('the table of routes', () => {
   const listeners = (): readonly (readonly Route[])[] => [publicRoutes(served.http), adminRoutes(served.http)];
 
@@ -86,6 +112,14 @@ describe('the table of routes', () => {
       routes.filter(({ method, changesState }) => method === 'GET' && changesState),
       [],
     );
+  });
+
+  it('needs the scopes that it has always needed', () => {
+    const names = new Map<string, string[]>();
+    for (const { access, operationId } of publicRoutes(served.http)) {
+      names.set(access, [...(names.get(access) ?? []), operationId].toSorted());
+    }
+    assert.deepEqual(Object.fromEntries([...names].map(([access, of]) => [access, of.join(' ')])), ACCESS);
   });
 
   it('lets no read scope change anything', () => {

@@ -123,7 +123,7 @@ export const WAITING_BATCHES: Attack = {
 export const EXPRESSIONS: Attack = {
   name: 'answers that take long to read',
   lanes: 1,
-  pauseMs: 2_500,
+  pauseMs: 1_000,
   async run(host, number) {
     const marker = `marker-${host.attacker}-answers-${number}-`;
     await host.send(this.name, 'POST', '/v1/tasks', {
